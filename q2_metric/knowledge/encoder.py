@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from q2_metric.errors import ModelError
 from q2_metric.knowledge.types import SYSTEM, Dialogue
-from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.batches import Batches, cut, window_size
 from q2_metric.models.hub.loading import load_pretrained
-from q2_metric.models.hub.tokens import cut, window_size
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,9 +18,8 @@ from q2_metric.knowledge.encoder import written
 from q2_metric.knowledge.evaluate import OVERALL, evaluate, response_scores
 from q2_metric.knowledge.training import Progress, Report, TrainSettings, train
 from q2_metric.knowledge.types import Detector, Dialogue, Pool, Ranked, Ranker, Snippet
-from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.batches import Batches, cut, raw_offsets, token_ids, window_size
 from q2_metric.models.hub.loading import load_config, load_pretrained
-from q2_metric.models.hub.tokens import cut, raw_offsets, token_ids, window_size
 
 if TYPE_CHECKING:
     from torch import Tensor

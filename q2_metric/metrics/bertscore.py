@@ -38,7 +38,7 @@ class BertScore:
         bert_score = optional("bert_score", "the metric 'bertscore'", "bert-score", "bertscore")
         from transformers import AutoConfig
 
-        from q2_metric.models.hub.pickles import check_weights
+        from q2_metric.models.hub.names import check_weights
 
         try:
             config = AutoConfig.from_pretrained(model)

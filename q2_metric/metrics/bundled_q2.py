@@ -10,9 +10,8 @@ from q2_metric.english.values.compare import compare_answers, in_notation_of, st
 from q2_metric.metrics.claims import without_marks
 from q2_metric.metrics.q2 import Q2
 from q2_metric.metrics.rules import bounded, ruling
-from q2_metric.text.excerpts import Excerpt, excerpt, with_tables
+from q2_metric.text.excerpts import Excerpt, excerpt, in_passages, with_tables
 from q2_metric.text.normalise import normalise, token_f1
-from q2_metric.text.passages import in_passages
 from q2_metric.types import Answer, Claim, Comparison, Example, Question, Ruling, Span, Verdict
 
 ASKED_AS_A_WHOLE = "Is it so?"

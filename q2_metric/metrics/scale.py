@@ -26,9 +26,8 @@ from q2_metric.metrics.settings import (
 from q2_metric.metrics.signature import signature
 from q2_metric.text.excerpts import Excerpt
 from q2_metric.text.overlap import WordIndex
-from q2_metric.text.search import UnitRange, tree_search
 from q2_metric.text.sentences import split_sentences
-from q2_metric.text.windows import chunks, sentence_chunks
+from q2_metric.text.windows import UnitRange, chunks, sentence_chunks, tree_search
 from q2_metric.types import Backbone, Claim, Example, Judgement, PromptBackbone, Score, Verdict
 
 BUNDLED = "q2_metric.metrics.bundled_scale:BundledScale"

@@ -41,7 +41,7 @@ def check_stages(*stages: tuple[str, object, str]) -> None:
 
 def check_labels(text: str | None) -> tuple[str, ...] | None:
     """Splits "entailment,neutral,contradiction"; ``InputError`` for names that NLI models lack."""
-    from q2_metric.models.hub.labels import given_labels
+    from q2_metric.models.hub.nli import given_labels
 
     return None if text is None else given_labels(text)
 

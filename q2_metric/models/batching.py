@@ -19,12 +19,10 @@ def device_tokens(device: object) -> int:
 
 @dataclass(slots=True)
 class Budget:
-    """The maximum size of a batch: ``rows`` (at least 1) or else padded ``tokens``.
-
-    The model makes ``copies`` of each row (beams), and generates ``extra`` tokens for each copy.
-    With ``step``, rows of a batch have the same length after rounding up to a multiple of it, so
-    that a row's padding does not depend on the others.
-    """
+    """The maximum size of a batch: ``rows`` (at least 1) or else padded ``tokens``. The model makes
+    ``copies`` of each row (beams), and generates ``extra`` tokens for each copy. With ``step``,
+    rows of a batch have the same length after rounding up to a multiple of it, so that a row's
+    padding does not depend on the others."""
 
     tokens: int
     rows: int | None = None
@@ -63,15 +61,14 @@ class Budget:
 
 def in_batches(
     lengths: Sequence[int], run: Callable[[Sequence[int]], Sequence[T]], budget: Budget, *,
-    too_large: Callable[[int], str], at_once: int = 1,
+    name: str, at_once: int = 1,
 ) -> list[T]:
     """Runs all rows in batches of similar length, and returns the results in the order of the rows.
 
-    ``run`` takes the indices of a batch's rows in ``lengths`` (in tokens), and returns their
-    results. A batch that does not fit into memory is halved, and its halves are tried; later
-    batches are no larger. The longest rows come first, so that this happens early. ``at_once``
-    batches run at the same time, each in a thread. ModelError, with the message ``too_large`` of a
-    number of tokens: a single row does not fit into memory.
+    ``run`` takes the indices of a batch's rows in ``lengths`` (in tokens), the longest rows first,
+    and returns their results. A batch that does not fit into memory is halved; later batches are no
+    larger. ``at_once`` batches run at the same time, each in a thread. ModelError, which tells the
+    model's ``name``: a single row does not fit into memory.
     """
     def results(part: Sequence[int]) -> list[T]:
         try:
@@ -81,12 +78,14 @@ def in_batches(
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        # This is outside the handler, because the handler's traceback would keep the batch in
-        # memory.
+        # Outside the handler, whose traceback would keep the batch in memory.
         free_gpu_memory()
         width, half = max(lengths[place] for place in part), len(part) // 2
         if not half:
-            raise ModelError(too_large(width)) from MemoryError()
+            raise ModelError(
+                f"{name}: a single row of {width} tokens does not fit into memory; free some, or "
+                "use dtype='bfloat16', another device, or (SCALE) a smaller chunk_size"
+            ) from MemoryError()
         budget.halve(len(part), width)
         return results(part[:half]) + results(part[half:])
 

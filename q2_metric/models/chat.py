@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from q2_metric.models.endpoints import Endpoint
-from q2_metric.models.hub.prompts import prompt_of
 from q2_metric.models.hub.questions import QuestionContext, clean, place
-from q2_metric.text.passages import in_passages
+from q2_metric.models.hub.yes_no import prompt_of
+from q2_metric.text.excerpts import in_passages
 from q2_metric.types import Answer, Span, Verdict
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -18,8 +18,7 @@ _READ = ("Text: {text}\n\nQuestion: {question}\n\nAnswer with as few words as po
 _NLI = ("Premise: {premise}\n\nStatement: {hypothesis}\n\nWhich is true? (A) The premise implies "
         "the statement. (B) The premise neither implies nor contradicts it. (C) The premise "
         "contradicts it. Reply with A, B or C only.")
-MOST_TOKENS = 64
-"""Of a question or an answer."""
+MOST_TOKENS = 64  # of a question or an answer
 
 
 class ChatYesNo:

@@ -26,15 +26,11 @@ from q2_metric.models.presets import ENDPOINT
 
 KEY = "Q2_ENDPOINT_KEY"
 
-TOGETHER = 8
-"""Requests at the same time."""
-
-TRIES, FIRST_WAIT, LONGEST_WAIT = 6, 0.5, 60.0
+TOGETHER, TRIES = 8, 6
+"""Requests at the same time, and tries of each."""
+FIRST_WAIT, LONGEST_WAIT, SECONDS = 0.5, 60.0, 120.0
 """A failed request is repeated after 0.5 seconds, 1 second, 2 seconds and so on, or when the server
-says."""
-
-SECONDS = 120.0
-"""Without a byte from the server, after which a request has failed."""
+says. A request has failed after 120 seconds without a byte from the server."""
 
 TOP = 20
 """Most likely tokens that are asked for; the most that OpenAI and vLLM give."""
@@ -44,12 +40,13 @@ _MOST_BYTES = 10_000_000
 _HINTS = {**dict.fromkeys((401, 403), f"; set {KEY} to the server's key"),
           404: "; check the name of the model, and if the URL ends in /v1"}
 
+Chances = Mapping[str, float]
+"""The probabilities of a reply's possible first tokens."""
+
 
 class Reply(NamedTuple):
-    """The text of a reply, and the probabilities of its possible first tokens."""
-
     text: str
-    chances: Mapping[str, float]
+    chances: Chances
 
 
 @dataclass(slots=True)
@@ -75,10 +72,8 @@ class Cost:
 
 
 class Endpoint:
-    """Asks one model on one server. Use :func:`endpoint`, so that stages share it.
-
-    Raises InputError if the name is not ``openai:MODEL@URL``, or the URL has more than a place.
-    """
+    """Asks one model on one server. Use :func:`endpoint`, so that stages share it. InputError: the
+    name is not ``openai:MODEL@URL``, or the URL has more than a place."""
 
     def __init__(self, name: str) -> None:
         whole, _, votes = name.removeprefix(ENDPOINT).partition("#votes=")
@@ -112,9 +107,7 @@ class Endpoint:
         return [self._shares(answers, said[first:first + self.votes])
                 for first in range(0, len(said), self.votes)]
 
-    def _shares(
-        self, answers: Sequence[str], replies: Sequence[Mapping[str, float]]
-    ) -> list[float]:
+    def _shares(self, answers: Sequence[str], replies: Sequence[Chances]) -> list[float]:
         totals = dict.fromkeys((answer.casefold() for answer in answers), 0.0)
         for chances in replies:
             for token, chance in chances.items():
@@ -199,7 +192,7 @@ class Endpoint:
             f"sampled replies: write {self.cost.model}#votes=5")
 
     def _words(self, error: urllib.error.HTTPError) -> str:
-        """The server's words. A server may repeat the key in them."""
+        # A server may repeat the key in its words.
         with suppress(OSError, http.client.HTTPException):
             text = " ".join(error.read(2_000).decode(errors="replace").split())[:300]
             if key := os.environ.get(KEY):

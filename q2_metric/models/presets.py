@@ -10,8 +10,7 @@ from q2_metric.errors import InputError
 from q2_metric.text.given import kind
 
 ENDPOINT = "openai:"
-"""Begins the name of a model on a server, ``openai:MODEL@URL``
-(:mod:`q2_metric.models.endpoints`)."""
+"""Begins the name of a model on a server, ``openai:MODEL@URL`` (:mod:`.endpoints`)."""
 
 Kind = Literal["syntactic", "bundled", "seq2seq", "reader", "nli", "yes-no"]
 
@@ -21,11 +20,10 @@ class Stage:
     """One stage of a preset: a model and how it is used.
 
     Args:
-        kind: "syntactic" and "bundled" come with the package. "seq2seq", "reader", "nli" (sequence
-            classification) and "yes-no" (encoder-decoder) are torch models.
+        kind: "syntactic" and "bundled" come with the package, the others are torch models.
         model: Hub name or local folder; "" for the package's own models.
         template: the input format of "seq2seq" or the prompt of "yes-no"; "" for the default.
-        networks: the package's neural networks, which form one model.
+        networks: the package's neural networks.
         labels: for "nli", the classes of the outputs, if the config does not name them.
         millions: number of weights in millions; 0 for the package's own models.
         pickled: whether the weights were published only as a pickle (in 2026).
@@ -81,8 +79,7 @@ class Preset:
         return sum(stage.gigabytes(bytes_each) for stage in self.on_the_hub())
 
     def on_the_hub(self) -> list[Stage]:
-        """The stages whose models are on the Hub, in the order in which they run, each model once.
-        """
+        """The stages whose models are on the Hub, in the order of running, each model once."""
         stages = (self.questions, self.reader, self.nli, self.scale)
         return list({stage.model: stage for stage in stages if stage.model}.values())
 
@@ -102,67 +99,57 @@ def is_endpoint(model: object) -> bool:
 
 
 _WEIGHTS = Path(__file__).parent / "bundled" / "weights"
-_READER = Stage("bundled", networks=("reader",))
 _BOTH = Stage("bundled", networks=("entailment", "wide"))
 SMALL = Stage("bundled", networks=("entailment",))
-_SCALE = {"recipe": "bundled", "chunk_size": 150, "support": "consistent", "top_chunks": 4}
-"""For the package's models, which read a chunk and a claim in one window."""
 _BUNDLED = Preset(
-    "bundled", "the package's own models: offline, no torch",
-    questions=Stage("syntactic"), reader=_READER, nli=_BOTH, scale=_BOTH, scale_settings=_SCALE,
+    "bundled", "the package's own models: offline, no torch", questions=Stage("syntactic"),
+    reader=Stage("bundled", networks=("reader",)), nli=_BOTH, scale=_BOTH,
+    # They read a chunk and a claim in one window.
+    scale_settings={"recipe": "bundled", "chunk_size": 150, "support": "consistent",
+                    "top_chunks": 4},
     q2_settings={"recipe": "bundled"}, head=_WEIGHTS / "groundedness.json", needs_network=False,
     extra="")
-_ENC = ("entailment", "neutral", "contradiction")
-_ECN = ("entailment", "contradiction", "neutral")
 LABELS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("boychaboy/SNLI_roberta-base", "boychaboy/SNLI_roberta-large"), _ENC),
-    **{f"tals/albert-{size}-vitaminc{kind}": _ECN
+    **{f"boychaboy/SNLI_roberta-{size}": ("entailment", "neutral", "contradiction")
+       for size in ("base", "large")},
+    **{f"tals/albert-{size}-vitaminc{kind}": ("entailment", "contradiction", "neutral")
        for size in ("base", "xlarge") for kind in ("", "-mnli")},
 }
-"""Classes of published NLI models whose configs do not name them (from SummaC's table,
-summac/model_summac.py)."""
-_SNLI = Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
-              labels=LABELS["boychaboy/SNLI_roberta-large"])
+"""Classes of published NLI models whose configs lack them (SummaC, summac/model_summac.py)."""
 _PAPER = Preset(
-    "paper", "the models of the Q² and SCALE papers", nli=_SNLI, scores_all=True,
-    reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2", millions=59, pickled=True),
+    "paper", "the models of the Q² and SCALE papers", scores_all=True,
     questions=Stage("seq2seq", "mrm8488/t5-base-finetuned-question-generation-ap",
                     "answer-context", millions=223, pickled=True),
+    reader=Stage("reader", "ktrapeznikov/albert-xlarge-v2-squad-v2", millions=59, pickled=True),
+    nli=Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
+              labels=LABELS["boychaboy/SNLI_roberta-large"]),
     scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850))
-PRESETS: dict[str, Preset] = {
-    item.name: item
-    for item in (
-        _BUNDLED,
-        replace(
-            _BUNDLED, name="bundled-small",
+PRESETS: dict[str, Preset] = {item.name: item for item in (
+    _BUNDLED,
+    replace(_BUNDLED, name="bundled-small", nli=SMALL, scale=SMALL,
             description="only the smaller of the package's networks: faster, less memory",
-            nli=SMALL, scale=SMALL, head=_WEIGHTS / "groundedness-small.json"),
-        _PAPER,
-        replace(
-            _PAPER, name="paper-exact",
+            head=_WEIGHTS / "groundedness-small.json"),
+    _PAPER,
+    replace(_PAPER, name="paper-exact", recipe=True, q2_settings={"recipe": "authors"},
             description="the same models, run as the authors' own programs run them",
-            scale=replace(_PAPER.scale, template="scale-score"), recipe=True,
-            q2_settings={"recipe": "authors"},
+            scale=replace(_PAPER.scale, template="scale-score"),
             scale_settings={"recipe": "authors", "prompt": "scale-score", "chunking": "prompt",
                             "chunk_size": 1000}),
-        replace(
-            _PAPER, name="paper-small",
+    replace(_PAPER, name="paper-small",
             description="smaller models of the same kinds, for smaller machines",
-            reader=Stage("reader", "twmkn9/albert-base-v2-squad2", millions=12, pickled=True),
             questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced",
                             millions=61, pickled=True),
+            reader=Stage("reader", "twmkn9/albert-base-v2-squad2", millions=12, pickled=True),
             scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248)),
-        Preset(
-            "modern", "stronger models than the papers had",
-            reader=Stage("reader", "deepset/deberta-v3-large-squad2", millions=434),
-            nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
-                      millions=435),
-            questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
-                            pickled=True),
-            scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
-            scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0}),
-    )
-}
+    Preset("modern", "stronger models than the papers had",
+           questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
+                           pickled=True),
+           reader=Stage("reader", "deepset/deberta-v3-large-squad2", millions=434),
+           nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
+                     millions=435),
+           scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
+           scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0}),
+)}
 DEFAULT = "bundled"
 
 
@@ -177,9 +164,8 @@ def preset(name: str | Preset = DEFAULT) -> Preset:
     if isinstance(name, Preset):
         return name
     if not isinstance(name, str):
-        raise InputError(
-            f"the name of a preset must be a string, not {kind(name)}; the presets are "
-            f"{', '.join(PRESETS)}")
+        raise InputError(f"the name of a preset must be a string, not {kind(name)}; the presets "
+                         f"are {', '.join(PRESETS)}")
     if name not in PRESETS:
         near = difflib.get_close_matches(name.lower(), PRESETS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -1,21 +1,22 @@
-"""Chooses a reader's answer by its logits. Start and end of a span are chosen together."""
+"""Combines what a model says about the windows of a long text: a reader's spans, and verdicts."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import numpy as np
+from numpy.typing import NDArray
 
-from q2_metric.types import Answer
+from q2_metric.types import Answer, Verdict
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Pairs = Sequence[tuple[str, str]]
+"""(premise, claim) pairs, or (question, text) pairs."""
+OVERLAP = 0.25
+"""Share of a window that the next window repeats, if a premise is too long for one window."""
 
 
 class Best(NamedTuple):
-    """The tokens ``first`` to ``last``, both included.
-
-    ``rival`` is the score of the best other span (-inf if there is no other).
-    """
+    """The tokens ``first`` to ``last``, both included. ``rival`` is the score of the best other
+    span (-inf if there is no other)."""
 
     first: int
     last: int
@@ -32,12 +33,9 @@ def best_span(
     ``start`` and ``end`` are the logits of at least one token, ``allowed`` says at which tokens a
     span may begin or end, and ``longest`` is its maximum number of tokens, at least 1.
 
-    >>> import numpy as np
     >>> best_span(np.array([9.0, 0, 2]), np.array([0.0, 5, 1]), 30, [False, True, True])
     Best(first=1, last=1, score=5.0, rival=3.0)
     """
-    import numpy as np
-
     count = len(start)
     longest = min(longest, count)
     starts = np.array(start)
@@ -75,3 +73,13 @@ def decide(
         return None, abs(score)
     rival = max([best.rival, *(other.score for other, *_ in others)])
     return Answer(text[start:end], start, score), min(score, best.score - rival)
+
+
+def best_verdicts(windows: Iterable[tuple[int, Verdict]]) -> list[Verdict]:
+    """For each premise, the verdict of the window with the highest P(entailment). ``windows`` are
+    the premises' numbers, in order, and verdicts."""
+    best: dict[int, Verdict] = {}
+    for item, verdict in windows:
+        if item not in best or verdict.entailment > best[item].entailment:
+            best[item] = verdict
+    return list(best.values())

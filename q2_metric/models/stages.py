@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from q2_metric.models.hub.questions import Decoding, QuestionContext
 
 _LOG = logging.getLogger(__name__)
+DEFAULT_RUNTIME = RuntimeConfig()
 
 
 def check(chosen: str | Preset, replaced: Mapping[str, str | None]) -> None:
     """Checks that the models of several stages can be used, before any weights are downloaded.
-
-    ``replaced`` maps a key of ``presets.STAGES`` to the model that replaces the preset's.
-    """
+    ``replaced`` maps a key of ``presets.STAGES`` to the model that replaces the preset's."""
     models = [_name(model) or preset(chosen).model(keyword) for keyword, model in replaced.items()]
     for model in filter(is_endpoint, models):
         _endpoint(model)
@@ -54,9 +53,6 @@ def load_coreference(model: str | None = None) -> types.CoreferenceResolver:
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ModelError(f"the resolver {model!r} cannot be created: {error}") from error
     return resolver
-
-
-DEFAULT_RUNTIME = RuntimeConfig()
 
 
 def load_questions(
@@ -133,13 +129,12 @@ def load_backbone(
     """Loads a preset's SCALE backbone: the model that judges if a chunk supports a sentence.
 
     Args:
-        model: Hub name or folder of a sequence classifier, or of an encoder-decoder model, which is
-            asked a Yes/No question, or an endpoint, which is asked the same.
+        model: Hub name or folder of a sequence classifier, or of an encoder-decoder model or
+            endpoint, which is asked a Yes/No question.
         options: ``labels``: class names in the order of a classifier's logits, if its config has
-            none. ``prompt``: the Yes/No prompt (a key of ``hub.prompts.PROMPTS``);
-            the default is the preset's for the preset's model, "minicheck" for other MiniCheck
-            models, and otherwise "scale". ``chunk_size``: tokens of a chunk that a Yes/No model
-            must read in one piece.
+            none. ``prompt``: a key of ``hub.yes_no.PROMPTS``; the default is the preset's for its
+            model, "minicheck" for other MiniCheck models, and otherwise "scale". ``chunk_size``:
+            tokens of a chunk that a Yes/No model must read in one piece.
     """
     if is_endpoint(model):
         from q2_metric.models.chat import ChatYesNo
@@ -194,21 +189,18 @@ def _replaced(stage: Stage, model: str | None, kind: Kind | None = None) -> Stag
     name = _name(model)
     if name is None or name == stage.model:
         return stage
+    from q2_metric.models.hub.names import is_folder, parted
+
     if kind is None:
         from q2_metric.models.hub.nli import entailment_kind
 
         kind = entailment_kind(name)
-    return replace(_known(name, kind) or Stage(kind), model=name)
-
-
-def _known(model: str, kind: Kind) -> Stage | None:
-    """The stage of a preset that has this model, so that its input format and its classes are used
-    in other presets too. The model may have a revision, or be a folder with the model's name."""
-    from q2_metric.models.hub.names import is_folder, parted
-
-    folder = Path(model).expanduser().name if is_folder(model) else ""
-    return next((one for name, one in presets.published().items() if one.kind == kind
-                 and (name.rpartition("/")[2] == folder or name == parted(model)[0])), None)
+    # The input format and the classes of a preset's model are used in other presets too. The model
+    # may have a revision, or be a folder with the model's name.
+    folder = Path(name).expanduser().name if is_folder(name) else ""
+    known = (one for known, one in presets.published().items() if one.kind == kind
+             and (known.rpartition("/")[2] == folder or known == parted(name)[0]))
+    return replace(next(known, Stage(kind)), model=name)
 
 
 def _name(model: object) -> str | None:
@@ -225,16 +217,12 @@ def _weights(auto_class: AutoClass, model: str, config: RuntimeConfig) -> Loaded
     return _cached_weights(auto_class, model, resolve_device(config.device), dtype)
 
 
-LARGE = 8.0
-"""Gigabytes from which on a warning says how much memory a preset's model needs in float32."""
-
-
 @functools.cache
 def _cached_weights(auto_class: AutoClass, model: str, device: str, dtype: str) -> LoadedModel:
     from q2_metric.models.hub.loading import load_pretrained
 
     stage = presets.published().get(model)
-    if stage and dtype == "float32" and stage.gigabytes() >= LARGE:
+    if stage and dtype == "float32" and stage.gigabytes() >= 8:
         _LOG.warning("%s in float32 needs %.0f GB of memory, and for a GPU as much host memory "
                      "first; --dtype bfloat16 needs %.0f GB",
                      model, stage.gigabytes(), stage.gigabytes(2))

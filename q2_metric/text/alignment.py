@@ -56,13 +56,10 @@ def align(query: Sequence[str], text: Sequence[str]) -> tuple[list[int], list[in
             else QUERY_EXACT if word in in_text
             else QUERY_NUMBER if any(map(str.isdigit, word))
             else QUERY_STEM if stem(word) in text_stems
-            else QUERY
-        )
-    text_types = [
+            else QUERY)
+    return query_types, [
         TEXT if word in STOP_WORDS
         else TEXT_EXACT if word in in_query
         else TEXT_STEM if stem(word) in query_stems
         else TEXT
-        for word in text
-    ]
-    return query_types, text_types
+        for word in text]

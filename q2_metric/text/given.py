@@ -35,23 +35,19 @@ def encodable(text: str, where: str) -> str:
 
 def kind(value: object) -> str:
     """The type in JSON's terms ("a number", "a list of strings"), for error messages."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)  # NaN, Infinity or -Infinity
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
     if isinstance(value, list):
         if not value or all_text(value):
             return "a list of strings" if value else "an empty list"
         strange = next(item for item in value if not isinstance(item, str))
-        item_kind = "a list" if isinstance(strange, list) else kind(strange)
-        return f"a list with {item_kind} in it"
-    return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"
+        return f"a list with {'a list' if isinstance(strange, list) else kind(strange)} in it"
+    return next((words for known, words in _KINDS.items() if isinstance(value, known)),
+                f"a {type(value).__name__}")
+
+
+_KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number",
+          str: "a string", dict: "an object"}
 
 
 def all_text(values: Iterable[object]) -> bool:

@@ -5,8 +5,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
-ARTICLES = frozenset({"a", "an", "the"})
-DROPPED = ARTICLES | {"in", "our"}
+DROPPED = frozenset({"a", "an", "the", "in", "our"})
 """As in the code of Q²'s authors."""
 
 _PUNCTUATION = re.compile("[" + re.escape(string.punctuation) + "‘’“”«»–—…]")

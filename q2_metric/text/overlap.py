@@ -60,8 +60,8 @@ class WordIndex:
 
     def nearest(self, sentence: str, most: int) -> list[int]:
         """The indices of the parts that share the most words with a sentence, in ascending order.
-        The weight of a content word is log(1 + number of parts / number of parts with the word), so
-        rare words count more. Of equal parts, the earlier is chosen."""
+        A content word has the weight log(1 + parts / parts with the word). Of equal parts, the
+        earlier is chosen."""
         return sorted(self.ranked(sentence)[:most])
 
     def ranked(self, sentence: str) -> list[int]:

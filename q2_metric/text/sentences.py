@@ -63,9 +63,9 @@ _ENTRY = re.compile(r"\w+ ?[:=]|[^\n]*(?:\||\S  +\S)")
 """A line with a name before it, or with columns: it does not go on with the line above."""
 _FEW = 3
 """A line of fewer words may be an item of a list in lower case."""
-_INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
 _NEAR = 24
 """Characters before a mark in which its last word is looked for."""
+_INITIALS = re.compile(r"(?:[a-z]\.)*[a-z]")
 _LAST_WORD = re.compile(rf"(?:\b[a-zA-Z] ?\. ?){{0,{_NEAR}}}[\w-]{{1,{_NEAR}}} ?\Z")
 
 

@@ -5,7 +5,7 @@ records: "The price of chair is 89"."""
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LEAST_LINES = 3
 """If commas separate the cells, because prose contains commas too. Other tables need two lines."""
@@ -19,16 +19,11 @@ _NAMES = ("name", "title", "label", "id")
 _READ = {"true": "true", "false": "false, not true", "null": "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """``start`` is the character in the original text to which the piece belongs."""
 
     text: str
     start: int
-
-
-_Line = list[Piece]
-"""The cells of a line."""
 
 
 def read_tables(text: str) -> list[Piece]:
@@ -37,7 +32,7 @@ def read_tables(text: str) -> list[Piece]:
     >>> [piece.text for piece in read_tables("|City|River|\\n|--|--|\\n|Aldo|Irr|")]
     ['The River of Aldo is ', 'Irr', '.\\n']
     """
-    pieces, done = _json_pieces(text), 0
+    pieces, done = list(_json_pieces(text)), 0
     if pieces:
         return pieces
     for start, end, table in _tables(text):
@@ -48,7 +43,7 @@ def read_tables(text: str) -> list[Piece]:
     return [piece for piece in pieces if piece.text]
 
 
-def _sentences(table: list[_Line]) -> Iterator[Piece]:
+def _sentences(table: list[list[Piece]]) -> Iterator[Piece]:
     header, *rows = table
     for row in rows:
         for name, cell in zip(header[1:], row[1:], strict=True):
@@ -59,7 +54,7 @@ def _sentences(table: list[_Line]) -> Iterator[Piece]:
                 yield Piece(".\n", cell.start + len(cell.text))
 
 
-def _tables(text: str) -> Iterator[tuple[int, int, list[_Line]]]:
+def _tables(text: str) -> Iterator[tuple[int, int, list[list[Piece]]]]:
     """The start and end of each table, and its lines: the header and the rows."""
     lines = [(match.start(), match.end(), match[0]) for match in re.finditer(r"[^\n]+", text)]
     ends = [(sign, _ends(lines, sign)) for sign in ("|", "\t", ",")]
@@ -121,30 +116,23 @@ def cells(line: str, start: int, sign: str = "|") -> list[Piece]:
     return found
 
 
-# --- JSON -------------------------------------------------------------------------------------
-
-
 _Field = tuple[str, str, int, int]
 """The name of a field of a record, its value, and the value's start and end in the text."""
 
 
-def _json_pieces(text: str) -> list[Piece]:
-    """The values in a text that is a JSON object or array, in sentences; empty for other texts.
+def _json_pieces(text: str) -> Iterator[Piece]:
+    """The values in a text that is a JSON object or array, in sentences; none for other texts.
 
     >>> [one.text for one in _json_pieces('[{"name": "chair", "price": 89}]')][3:5]
     ['The price of chair is ', '89']
     """
     plain = text.strip()
     if plain[:1] not in ("{", "[") or len(plain) > LONGEST_JSON:
-        return []
+        return
     try:
         json.loads(plain)
     except (ValueError, RecursionError):
-        return []
-    return list(_in_json(text))
-
-
-def _in_json(text: str) -> Iterator[Piece]:
+        return
     # The objects and arrays that are being read, each with the field whose value it is.
     records: list[tuple[str, list[_Field]]] = []
     key = ""

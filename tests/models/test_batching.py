@@ -30,9 +30,7 @@ class Device:
 
 
 def run(device: Device, budget: Budget, *, at_once: int = 1) -> list[int]:
-    return in_batches(LENGTHS, device, budget,
-                      too_large=lambda width: f"a row of {width} tokens does not fit",
-                      at_once=at_once)
+    return in_batches(LENGTHS, device, budget, name="it", at_once=at_once)
 
 
 @pytest.mark.parametrize("budget", [Budget(24), Budget(0, rows=3), Budget(10**6)])
@@ -79,7 +77,7 @@ def test_batches_run_at_once() -> None:
         both.wait()
         return list(places)
 
-    assert in_batches([1, 1], meet, Budget(0, rows=1), too_large=str,
+    assert in_batches([1, 1], meet, Budget(0, rows=1), name="it",
                       at_once=2) == [0, 1]
 
 
@@ -89,19 +87,19 @@ def test_memory_that_runs_out_or_an_error_ends_all_that_run_at_once(at_once: int
     assert run(device, Budget(0, rows=3), at_once=at_once) == [
         i * 10 for i in range(8)]
     assert device.failed
-    with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
+    with pytest.raises(ModelError, match="it: a single row of 40 tokens does not fit"):
         run(Device(capacity=39), Budget(10**6), at_once=at_once)
 
     def broken(places: Sequence[int]) -> list[int]:
         raise ValueError(f"rows {places}")
 
     with pytest.raises(ValueError, match=r"rows \[5\]"):
-        in_batches(LENGTHS, broken, Budget(0, rows=1), too_large=str,
+        in_batches(LENGTHS, broken, Budget(0, rows=1), name="it",
                    at_once=at_once)
 
 
 def test_one_row_that_does_not_fit_is_an_error() -> None:
-    with pytest.raises(ModelError, match="a row of 40 tokens does not fit"):
+    with pytest.raises(ModelError, match="it: a single row of 40 tokens does not fit"):
         run(Device(capacity=39), Budget(10**6))
 
 
@@ -110,7 +108,7 @@ def test_other_errors_are_not_hidden() -> None:
         raise ValueError("out of memory")
 
     with pytest.raises(ValueError, match="out of memory"):
-        in_batches(LENGTHS, broken, Budget(9), too_large=str)
+        in_batches(LENGTHS, broken, Budget(9), name="it")
     assert is_out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"))
     assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
 

@@ -22,7 +22,7 @@ from q2_metric.metrics.signature import parse
 from q2_metric.models import endpoints, stages
 from q2_metric.models.chat import ChatNli, ChatReader
 from q2_metric.models.endpoints import Endpoint
-from q2_metric.models.hub.prompts import PROMPTS
+from q2_metric.models.hub.yes_no import PROMPTS
 
 KNOWLEDGE = "The tower opened in 1889. It is 330 metres tall."
 

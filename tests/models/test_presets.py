@@ -93,8 +93,8 @@ def test_only_the_settings_of_a_recipe_stay_with_other_models() -> None:
 
 
 def test_every_format_is_known() -> None:
-    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import TEMPLATES
+    from q2_metric.models.hub.yes_no import PROMPTS
 
     for item in PRESETS.values():
         assert item.questions.template in ("", *TEMPLATES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from q2_metric.text.passages import around, in_passages
+from q2_metric.text.excerpts import around, in_passages
 from q2_metric.text.sentences import split_sentences
 from q2_metric.types import Example, Span
 

@@ -25,8 +25,7 @@ from q2_metric.text.alignment import (
     align,
 )
 from q2_metric.text.normalise import DROPPED, normalise, token_f1
-from q2_metric.text.search import UnitRange, divide, fitting, tree_search
-from q2_metric.text.windows import chunks, window_bounds
+from q2_metric.text.windows import UnitRange, chunks, divide, fitting, tree_search, window_bounds
 
 
 @pytest.mark.parametrize(

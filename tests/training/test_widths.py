@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import save_file  # noqa: E402
 
-from q2_metric.models.bundled import network, on_onnx, on_torch, stored  # noqa: E402
+from q2_metric.models.bundled import network, on_onnx, stored  # noqa: E402
 from q2_metric.models.bundled.encoding import Tokenizer, collate, pair  # noqa: E402
 from q2_metric.models.bundled.network import (  # noqa: E402
     VOCABULARY,
@@ -97,7 +97,7 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     monkeypatch.setattr(stored, "WEIGHTS", tmp_path)
     batch = collate(rows)
     by_onnx = on_onnx.open_network("wide", 1, "float32")(batch)
-    by_torch = on_torch.forward_of.__wrapped__("wide", "cpu", "float32")(batch)
+    by_torch = network.forward_of.__wrapped__("wide", "cpu", "float32")(batch)
     assert by_onnx == pytest.approx(by_torch, abs=1e-3)
     inputs = map(torch.from_numpy, (batch.ids, batch.types, batch.lengths, batch.query))
     assert by_onnx == pytest.approx(wide(*inputs).detach().numpy(), abs=0.1)

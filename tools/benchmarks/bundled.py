@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from q2_metric import Q2, Example, Scale
-from q2_metric.models.bundled.models import BundledCascade
-from q2_metric.models.bundled.runtimes import ON_ONNX
+from q2_metric.models.bundled.models import ON_ONNX, BundledCascade
 from q2_metric.models.bundled.stored import VERSIONS
 from q2_metric.processors import processors
 from tools.benchmarks.harness import (

@@ -25,7 +25,6 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.english.parse import parser as spacy_parser
 from q2_metric.models.batching import Budget
 from q2_metric.models.bundled import models as bundled
-from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment
 from q2_metric.processors import processors
@@ -118,7 +117,7 @@ def choices(names: list[str]) -> dict[str, tuple[BundledEntailment, int]]:
 
 
 def _on_one_thread() -> BundledEntailment:
-    with mock.patch.object(runtimes, "processors", return_value=1):
+    with mock.patch.object(bundled, "processors", return_value=1):
         return BundledEntailment()
 
 

@@ -24,7 +24,7 @@ from q2_metric.data.wow import read_annotated
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.metrics import load_metrics
-from q2_metric.models.bundled import on_onnx, runtimes
+from q2_metric.models.bundled import models, on_onnx
 from q2_metric.types import Example, Metric
 
 Values = list[float | None]
@@ -82,7 +82,7 @@ def otherwise(threads: int = 2, *, optimised: bool = True) -> Way:
         real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
         on_onnx.forward_of.cache_clear()
         with (
-            patch.object(runtimes, "processors", lambda: threads),
+            patch.object(models, "processors", lambda: threads),
             patch.object(onnxruntime, "SessionOptions", options),
         ):
             (other,) = load_metrics([metric.name])

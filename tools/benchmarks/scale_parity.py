@@ -28,8 +28,7 @@ from q2_metric.english.claims.checkable import FUNCTION_WORDS
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
-from q2_metric.models.hub.prompts import PROMPTS
-from q2_metric.models.hub.yes_no import YesNoEntailment
+from q2_metric.models.hub.yes_no import PROMPTS, YesNoEntailment
 from q2_metric.types import Example
 
 SEED = 20231016

@@ -25,8 +25,7 @@ from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.bundled import network as shapes
 from q2_metric.models.bundled.encoding import Batch
-from q2_metric.models.bundled.models import BundledEntailment
-from q2_metric.models.bundled.runtimes import forward_of
+from q2_metric.models.bundled.models import BundledEntailment, forward_of
 from q2_metric.types import Example
 from tools.training import entailment
 from tools.training.examples import read_jsonl

@@ -15,7 +15,6 @@ from torch import nn
 
 from q2_metric.metrics.q2 import Q2
 from q2_metric.models.bundled import network as shapes
-from q2_metric.models.bundled import on_torch
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.stored import WEIGHTS
@@ -406,14 +405,14 @@ FROM_BASE = ("all", "reader", "entailment", "comparisons", "export")
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
     """Makes an entailment network with the shipped weights."""
     network = EntailmentNetwork(dropout, shapes.SHAPES[name])
-    on_torch.load(network, name)
+    shapes.load(network, name)
     return network
 
 
 def shipped_reader(dropout: float = 0.0) -> ReaderNetwork:
     """Makes the reader with the shipped weights."""
     network = ReaderNetwork(dropout, shapes.SHAPES["reader"])
-    on_torch.load(network, "reader")
+    shapes.load(network, "reader")
     return network
 
 

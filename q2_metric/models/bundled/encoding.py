@@ -21,8 +21,6 @@ MAX_QUERY = 192
 """Maximum tokens of a query (half a window). The end of a longer query is cut off."""
 MULTIPLE = 8
 """Rows are padded to a multiple of this number of tokens, so that the shapes of batches recur."""
-CACHED_TEXTS, CACHED_CHARACTERS = 2048, 2_000_000
-"""Limits of the cache of tokens, which takes about 60 bytes a character."""
 
 
 class Tokens(NamedTuple):
@@ -47,11 +45,8 @@ class Tokens(NamedTuple):
 
 
 class QueryWindow(NamedTuple):
-    """One row of a batch: a query with a window of its text.
-
-    ``types`` says which tokens' words occur in query and text (:mod:`q2_metric.text.alignment`).
-    ``offsets[i]`` is the character range of token ``text_start + i`` in the whole text.
-    """
+    """One row of a batch: a query with a window of its text. ``types``: see :func:`align`.
+    ``offsets[i]`` is the character range of token ``text_start + i`` in the whole text."""
 
     ids: list[int]
     types: list[int]
@@ -70,20 +65,14 @@ class Tokenizer:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in an input is read as plain text
-        self._memory: LruCache[str, Tokens] = LruCache(CACHED_TEXTS, CACHED_CHARACTERS)
+        # About 60 bytes a character.
+        self._memory: LruCache[str, Tokens] = LruCache(2048, 2_000_000)
 
     def __call__(self, text: str) -> Tokens:
-        tokens = self._memory.get(text)
-        if tokens is None:
-            tokens = self._tokenise(text)
-            self._memory.put(text, tokens, len(text))
-        return tokens
-
-    def _tokenise(self, text: str) -> Tokens:
+        if known := self._memory.get(text):
+            return known
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        words: list[str] = []
-        word_of: list[int] = []
-        previous: int | None = None
+        words, word_of, previous = list[str](), list[int](), None
         for piece, word in zip(encoding.tokens, encoding.word_ids, strict=True):
             if word is not None and word == previous:
                 words[-1] += piece.removeprefix("##")
@@ -91,7 +80,9 @@ class Tokenizer:
                 words.append(piece)
             previous = word
             word_of.append(len(words) - 1)
-        return Tokens(list(encoding.ids), list(encoding.offsets), word_of, words)
+        tokens = Tokens(list(encoding.ids), list(encoding.offsets), word_of, words)
+        self._memory.put(text, tokens, len(text))
+        return tokens
 
 
 def pair(query: Tokens, text: Tokens) -> QueryWindow:
@@ -112,10 +103,8 @@ def windows(query: Tokens, text: Tokens, length: int, stride: int) -> Iterator[Q
 
 
 class Batch(NamedTuple):
-    """A batch of padded rows: ``ids``, ``types`` and ``query`` are (batch, length).
-
-    ``query`` is 1.0 on the query's tokens and 0.0 elsewhere; ``lengths`` (batch,) lack the padding.
-    """
+    """A batch of padded rows: ``ids``, ``types`` and ``query`` are (batch, length). ``query`` is
+    1.0 on the query's tokens and 0.0 elsewhere; ``lengths`` (batch,) lack the padding."""
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The bundled encoder in PyTorch, for training and for GPUs.
+"""The bundled networks in PyTorch, for training and for GPUs.
 
 It is a six-layer BERT (MiniLM-L6-H384, or the lower half of MPNet) that reads, in place of segment
 ids, which words occur in both texts. A test checks that ONNX Runtime, with the same weights
@@ -7,11 +7,18 @@ ids, which words occur in both texts. A test checks that ONNX Runtime, with the 
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from q2_metric.errors import ModelError, is_out_of_memory
+from q2_metric.models.bundled.encoding import Batch, Forward
+from q2_metric.models.bundled.stored import VERSIONS, in_floats
+from q2_metric.models.hub.loading import limit_threads
 from q2_metric.text.alignment import N_TYPES
 
 VOCABULARY, POSITIONS = 30522, 512
@@ -35,11 +42,8 @@ class Shape:
 NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 """MiniLM-L6-H384."""
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
-"""The first six layers of MPNet."""
-NINE = replace(WIDE, layers=9)
-"""Nine layers of MPNet."""
-DEEP = replace(WIDE, layers=12)
-"""All layers of MPNet: too large to ship."""
+NINE, DEEP = replace(WIDE, layers=9), replace(WIDE, layers=12)
+"""The first six and nine layers of MPNet, and all of them, which are too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
 
 
@@ -58,10 +62,8 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=shape.eps)
 
     def forward(self, x: Tensor, bias: Tensor, wanted: int) -> Tensor:
-        """Maps (batch, length, hidden) to the first states: (batch, ``wanted``, hidden).
-
-        ``bias`` is added to the attention's logits. It masks the padding.
-        """
+        """Maps (batch, length, hidden) to the first states: (batch, ``wanted``, hidden). ``bias``
+        is added to the attention's logits; it masks the padding."""
         batch, length, hidden = x.shape
         q, k, v = (part.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
                    for part in self.qkv(x).split(hidden, dim=-1))
@@ -78,10 +80,8 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Maps token ids and token types (batch, length) to states (batch, length, hidden).
-
-    With ``wanted``, only the states of the first positions are computed in the last layer.
-    """
+    """Maps token ids and token types (batch, length) to states (batch, length, hidden). With
+    ``wanted``, only the states of the first positions are computed in the last layer."""
 
     def __init__(self, dropout: float = 0.0, shape: Shape = NARROW) -> None:
         super().__init__()
@@ -98,8 +98,8 @@ class Encoder(nn.Module):
     ) -> Tensor:
         length = ids.shape[1]
         places = torch.arange(length, device=ids.device)
-        x = self.dropout(
-            self.norm(self.words(ids) + self.positions(places) + self.types(types)))
+        x = self.words(ids) + self.positions(places) + self.types(types)
+        x = self.dropout(self.norm(x))
         bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
         bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
         if self.distances is not None:
@@ -118,9 +118,7 @@ def distance_classes(places: Tensor, classes: int) -> Tensor:
     each, and larger ones share logarithmic classes up to :data:`FARTHEST`.
     """
     distance = places[None, :] - places[:, None]
-    half = classes // 2
-    near = half // 2
-    away = distance.abs()
+    half, near, away = classes // 2, classes // 4, distance.abs()
     # At least 1, so that the logarithm is defined. Smaller distances do not use the logarithm.
     far = (away.clamp(min=near).float() / near).log() / math.log(FARTHEST / near)
     shared = (near + (far * (half - near)).long()).clamp(max=half - 1)
@@ -138,10 +136,8 @@ class EntailmentNetwork(nn.Module):
         self.classify = nn.Linear(shape.hidden, 3)
 
     def forward(self, ids: Tensor, types: Tensor, lengths: Tensor, query: Tensor) -> Tensor:
-        """The logits of entailment, neutral and contradiction: (batch, 3).
-
-        ``query`` (batch, length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere.
-        """
+        """The logits of entailment, neutral and contradiction: (batch, 3). ``query`` (batch,
+        length) is 1.0 on the tokens of the hypothesis and 0.0 elsewhere."""
         places = torch.arange(1, query.shape[1] + 1, device=query.device)
         wanted = max(1, int((query * places).amax()))  # the first token and the hypothesis
         x = self.encoder(ids, types, lengths, wanted)
@@ -170,3 +166,41 @@ def made(network: str) -> ReaderNetwork | EntailmentNetwork:
     """The bundled network with this name, with random weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
     return kind(shape=SHAPES[network])
+
+
+def load(module: nn.Module, prefix: str) -> None:
+    """Copies the bundled weights into a network."""
+    state = {}
+    for name, value in in_floats(prefix):
+        short = name.removeprefix(f"{prefix}.")
+        key = short if short.startswith(("span", "dense", "classify")) else f"encoder.{short}"
+        state[key] = torch.from_numpy(value)
+    module.load_state_dict(state)
+
+
+@lru_cache(maxsize=len(VERSIONS) * 2)
+def forward_of(prefix: str, device: str, dtype: str) -> Forward:
+    """A function that computes a network's logits for a batch, on any of torch's devices.
+    ModelError: the weights are missing, or memory ran out."""
+    try:
+        module = made(prefix)
+        load(module, prefix)
+        module.to(device=device, dtype=getattr(torch, dtype)).eval()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ModelError(
+            f"the bundled {prefix} network does not fit into the memory of {device}: use --dtype "
+            "bfloat16, --device cpu, or the preset bundled-small") from error
+
+    def forward(batch: Batch) -> NDArray[np.float32]:
+        limit_threads()
+        inputs = [batch.ids, batch.types, batch.lengths]
+        if prefix != "reader":
+            inputs.append(batch.query)
+        with torch.inference_mode():
+            logits = module(*(torch.from_numpy(array).to(device) for array in inputs))
+        result: NDArray[np.float32] = logits.float().cpu().numpy()
+        return result
+
+    return forward

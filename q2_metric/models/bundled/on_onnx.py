@@ -3,7 +3,6 @@
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +32,9 @@ _opener = _Opener()
 
 @lru_cache(maxsize=len(stored.VERSIONS) * 2)
 def forward_of(prefix: str, threads: int, dtype: str) -> Forward:
-    """Loads a network like :func:`open_network`, but once per process and in the background.
-
-    If a file is damaged or memory runs out, the first batch raises :class:`MachineFault`, and the
-    next call tries again. ModelError: a file is missing."""
+    """Loads a network like :func:`open_network`, but once per process and in the background. If
+    this fails, the first batch raises MachineFault, and the next call tries again. ModelError: a
+    file is missing."""
     for file in (stored.FILES[prefix], stored.SHARED, _graph(prefix, dtype)):
         stored.shipped(file)
     return _InBackground(prefix, threads, dtype)
@@ -72,8 +70,25 @@ def wait_until_open() -> None:
 
 def open_network(prefix: str, threads: int, dtype: str) -> Forward:
     """Loads a network (a key of :data:`VERSIONS`), with ``threads`` threads for one batch."""
+    # ONNX Runtime's Linux wheels upload usage events unless this is switched off before the import.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     with forks.held_off():
-        session = forks.keep_in_child(_session(prefix, threads, dtype))
+        import onnxruntime
+
+        weights = {name: onnxruntime.OrtValue.ortvalue_from_numpy(value)
+                   for name, value in stored.tensors(prefix)
+                   if dtype == "int8" or not name.endswith(".zero")}
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # errors are raised, and need not be printed too
+        options.intra_op_num_threads = threads
+        # Batches differ in shape, and a memory arena would keep the largest buffers for ever.
+        options.enable_cpu_mem_arena = False
+        # Weights are converted from 8 bits once, when the graph is read, and not in every pass.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        options.add_external_initializers(list(weights), list(weights.values()))
+        graph = stored.intact(_graph(prefix, dtype)).read_bytes()
+        session = forks.keep_in_child(onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"]))
     inputs = {node.name for node in session.get_inputs()}
 
     def forward(batch: Batch) -> NDArray[np.float32]:
@@ -84,26 +99,6 @@ def open_network(prefix: str, threads: int, dtype: str) -> Forward:
         return logits
 
     return forward
-
-
-def _session(prefix: str, threads: int, dtype: str) -> Any:
-    # ONNX Runtime's Linux wheels upload usage events unless this is switched off before the import.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
-
-    weights = {name: onnxruntime.OrtValue.ortvalue_from_numpy(value)
-               for name, value in stored.tensors(prefix)
-               if dtype == "int8" or not name.endswith(".zero")}
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4  # errors are raised, and need not be printed too
-    options.intra_op_num_threads = threads
-    # Batches differ in shape, and a memory arena would keep the largest buffers for ever.
-    options.enable_cpu_mem_arena = False
-    # Weights are converted from 8 bits once, when the graph is read, and not in every forward pass.
-    options.add_session_config_entry("session.disable_quant_qdq", "1")
-    options.add_external_initializers(list(weights), list(weights.values()))
-    graph = stored.intact(_graph(prefix, dtype)).read_bytes()
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def _graph(prefix: str, dtype: str) -> str:

@@ -5,6 +5,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from q2_metric.models.bundled.models import tokenizer
+from q2_metric.models.bundled.stored import SHARED, intact, words
 
 Floats = NDArray[np.float32]
 
@@ -26,13 +30,9 @@ class TextVectors:
 
     def __call__(self, texts: Sequence[str]) -> Floats:
         """(texts, size). A text without words has a vector of zeros."""
-        from q2_metric.models.bundled.models import tokenizer
-
-        read = tokenizer()
-        size = self._pieces.shape[1]
-        sums = np.zeros((len(texts), size), np.float32)
+        sums = np.zeros((len(texts), self._pieces.shape[1]), np.float32)
         for i, text in enumerate(texts):
-            if ids := read(text).ids[:CUT]:
+            if ids := tokenizer()(text).ids[:CUT]:
                 sums[i] = self._pieces[ids].sum(0)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         unit: Floats = (sums / np.where(norms > 0, norms, 1)).astype(np.float32)
@@ -41,8 +41,6 @@ class TextVectors:
 
 def piece_vectors() -> Floats:
     """Unit vectors: (30522, 384)."""
-    from q2_metric.models.bundled.stored import SHARED, intact, words
-
     vectors = words(intact(SHARED))["words.weight"].astype(np.float32)
     # Scaling to unit length cancels the scale of a row's 8-bit values.
     units: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-6)
@@ -54,10 +52,6 @@ def learned() -> dict[str, Floats]:
     """The arrays of ``selection.safetensors``: ``projection`` and ``weigh`` are for
     :class:`TextVectors`, ``text``, ``mention`` and ``domain`` weigh a ranker's features, and
     ``detection`` a detector's."""
-    from safetensors.numpy import load_file
-
-    from q2_metric.models.bundled.stored import intact
-
     arrays = load_file(intact("selection.safetensors"))
     return {name: value.astype(np.float32) for name, value in arrays.items()}
 

@@ -42,10 +42,8 @@ def shipped(file: str) -> Path:
 
 
 def intact(file: str) -> Path:
-    """The path of a file in :data:`WEIGHTS`, after a check that it is the released file.
-
-    Each file is hashed once in a process (0.04 s for 70 MB on a processor with SHA extensions).
-    """
+    """The path of a file in :data:`WEIGHTS`, after a check that it is the released file: once in a
+    process (0.04 s for 70 MB on a processor with SHA extensions)."""
     path = shipped(file)
     _check(path)
     return path

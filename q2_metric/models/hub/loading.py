@@ -14,20 +14,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric import errors, forks
-from q2_metric.errors import InputError, MissingExtra, ModelError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.models.hub import names
-from q2_metric.models.hub.names import EXTRA, is_folder
-from q2_metric.models.hub.pickles import check_weights, is_cached, may_read_pickle
+from q2_metric.models.hub.names import EXTRA, check_weights, is_cached, is_folder, may_read_pickle
 from q2_metric.models.hub.pieces import restore
 from q2_metric.processors import processors
 
 DTYPES = ("float32", "bfloat16", "float16")
 AutoClass = Literal[
     "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForQuestionAnswering",
-    "AutoModelForSequenceClassification", "AutoModel"]
-
-COMMIT = 8
-"""Digits of a commit in a model's name."""
+    "AutoModelForSequenceClassification"]
 
 OFFLINE = "use the preset 'bundled', which needs no network, or give the folder of a saved model"
 REASONS = {
@@ -66,7 +62,7 @@ class LoadedModel:
 
 def require(feature: str) -> None:
     """Checks that torch and transformers can be imported. ``feature`` says what needs them.
-    ModelError: transformers is too old; with it, a Flan-T5 would give different scores."""
+    ModelError: transformers is too old."""
     for package in names.PACKAGES:
         with forks.held_off():
             errors.optional(package, feature, package, EXTRA)
@@ -92,19 +88,15 @@ def resolve_device(device: str = "auto") -> str:
     require(f"the device {device!r}")
     import torch
 
+    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()),
+             "cpu": 1}
     if device == "auto":
-        if torch.cuda.is_available():
-            return "cuda"
-        return "mps" if torch.backends.mps.is_available() else "cpu"
+        return next(kind for kind, count in there.items() if count)
     kind, _, index = device.partition(":")
-    if kind not in ("cpu", "cuda", "mps") or (index and not index.isdigit()):
+    if kind not in there or (index and not index.isdigit()):
         raise InputError(f"unknown device {device!r}: use auto, cpu, cuda, cuda:N or mps")
-    if kind == "cuda" and int(index or 0) >= (count := torch.cuda.device_count()):
-        raise InputError(
-            f"device {device!r} does not exist: torch sees {count} CUDA "
-            f"device{'' if count == 1 else 's'}; use device='auto' or 'cpu'")
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise InputError("device 'mps' does not exist here: use device='auto' or 'cpu'")
+    if int(index or 0) >= there[kind]:
+        raise InputError(f"device {device!r} does not exist here: use device='auto' or 'cpu'")
     return device
 
 
@@ -124,8 +116,7 @@ def check_models(models: Sequence[str]) -> None:
     does not exist, or its only weights are pickles that may not be read."""
     names.check_packages(f"the model {models[0]!r}")
     for name in models:
-        with _errors_about(name), _quiet():
-            _place(name)
+        _place(name)
     with _quiet():
         check_weights(models)
 
@@ -134,25 +125,19 @@ def load_pretrained(
     auto_class: AutoClass, name: str, device: str = "auto", dtype: str = "float32", *,
     new_head: tuple[Sequence[str], int] | None = None,
 ) -> LoadedModel:
-    """Loads a tokenizer and a model from the Hub or from a local folder.
+    """Loads a tokenizer and a model from the Hub or from a local folder (see :mod:`.names`).
 
-    A pickle is read only if that is allowed (:mod:`q2_metric.models.hub.pickles`), by torch's
-    weights-only reader. Code that comes with a model is never run. The Hub's service that converts
-    pickles is not used, because transformers would send it the caller's token.
-
-    ``auto_class`` names the transformers class, which says what the model is for. ``name`` is a
-    Hub name ("google/flan-t5-base", "google/flan-t5-base@main") or a folder. ``new_head`` has the
-    labels of a classification head that will be trained, and a seed for its values. InputError:
-    the device or the dtype is unknown. ModelError: the model does not exist, the Hub cannot be
-    reached, the model is for another task (its head would be random), its weights may not be read,
-    or its tokenizer gives no character offsets.
+    Code that comes with a model is never run, also no code in a pickle. The Hub's service that
+    converts pickles is not used, because transformers would send it the caller's token.
+    ``auto_class`` says what the model is for. ``new_head`` has the labels of a classification head
+    that will be trained, and a seed for its values. InputError: the device or the dtype is unknown.
+    ModelError: the model does not exist, the Hub cannot be reached, the model is for another task
+    (its head would be random), its weights may not be read, or its tokenizer gives no offsets.
     """
     place = resolve_device(device)
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: use {', '.join(DTYPES)}")
-    # One quick request comes first. So an unreachable Hub costs one round of retries instead of
-    # three.
-    config = load_config(name)
+    config = load_config(name)  # one quick request comes first
     import torch
     import transformers
 
@@ -173,7 +158,7 @@ def load_pretrained(
     with _errors_about(name):
         model = model.to(place).eval()
     # Commit and dtype are part of the label, because both can change scores.
-    label = name if is_folder(name) else f"{folder}@{revision[:COMMIT]}"
+    label = name if is_folder(name) else f"{folder}@{revision[:8]}"
     label += "" if dtype == "float32" else f"-{dtype}"
     return LoadedModel(label, tokenizer, model, place)
 
@@ -199,7 +184,7 @@ def _load_tokenizer(name: str, folder: str, revision: str) -> Any:
 def _place(name: str) -> tuple[str, str]:
     """The folder or Hub name, and the revision (of a Hub model, the commit)."""
     path = Path(name).expanduser()
-    if is_folder(name):
+    if path.is_dir():
         if not (path / names.CONFIG).is_file():
             raise ModelError(f"{name}: the folder has no config.json, so it is not a saved model")
         return str(path), "main"
@@ -213,8 +198,6 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
     """A head without stored weights would be initialised at random."""
     inside = f"{model.base_model_prefix}."
     head = sorted(key for key in info.get("missing_keys", ()) if not key.startswith(inside))
-    if auto_class == "AutoModel":  # a bare encoder's pooled output is not used
-        head = [key for key in head if "pooler" not in key]
     if head:
         raise ModelError(
             f"{name}: not trained for {auto_class} (it has no weights for {', '.join(head[:3])})")
@@ -222,24 +205,14 @@ def _check_head(name: str, auto_class: str, model: Any, info: dict[str, Any]) ->
 
 @contextlib.contextmanager
 def _errors_about(name: str) -> Iterator[None]:
-    """Turns any error about the model into a MissingExtra or a ModelError with one clear line."""
+    """Turns any error about the model into a ModelError with one clear line."""
     try:
         yield
     except ModelError:
         raise
     except Exception as error:
-        if isinstance(error, ImportError) and (package := _package_named_in(error)):
-            raise MissingExtra(f"the model {name!r}", package, EXTRA) from error
         # transformers, huggingface_hub, httpx and safetensors each have error classes of their own.
         raise ModelError(f"{name}: {_reason(error)}") from error
-
-
-def _package_named_in(error: ImportError) -> str | None:
-    """The package that is not installed. ``None`` if a package is installed but broken."""
-    if isinstance(error, ModuleNotFoundError):
-        return error.name
-    known = ("sentencepiece", "protobuf", "tiktoken")
-    return next((package for package in known if package in str(error).lower()), None)
 
 
 def _reason(error: BaseException) -> str:

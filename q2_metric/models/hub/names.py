@@ -1,17 +1,23 @@
-"""Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``.
+"""Reads names of models: a folder, ``owner/model`` on the Hub, or ``owner/model@revision``; and
+decides which models may be read from a pickle, although a pickle can contain code.
 
 A Hub model's cached commit is used until another revision is requested, so that the loaded model,
-the signature and cached scores refer to the same commit.
+the signature and cached scores refer to the same commit. Torch's weights-only reader, which runs no
+code, reads the pickles of the presets' published models. The user must allow every other pickle.
 """
 
-import threading
+import json
+import logging
+import os
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from q2_metric.errors import MissingExtra
+from q2_metric.errors import MissingExtra, PicklesRefused
+from q2_metric.models.presets import published
 
 EXTRA = "torch"
 PACKAGES = ("torch", "transformers")
@@ -19,20 +25,25 @@ PACKAGES = ("torch", "transformers")
 CONFIG = "config.json"
 """Every model has this file."""
 
-WAIT = 60.0
-"""Seconds after which the Hub is asked again whether it can be reached."""
+WAIT, MOMENT = 60.0, 4.0
+"""Seconds after which the Hub is asked again whether it can be reached, and seconds without an
+answer after which it counts as unreachable."""
 
-MOMENT = 4.0
-"""Seconds without an answer after which the Hub counts as unreachable."""
+PICKLES = "Q2_ALLOW_PICKLES"
+"""Environment variable with a comma-separated list of models that may be read from a pickle."""
+
+SAFE = ("model.safetensors", "model.safetensors.index.json")
+
+_LOG = logging.getLogger(__name__)
+_said: set[str] = set()
+"""Models that the warning about pickles has already named."""
 
 
 def parted(name: str) -> tuple[str, str | None]:
     """The folder or Hub name, and the revision (a branch, a tag or a commit).
 
-    >>> parted("owner/model@v1.0")
-    ('owner/model', 'v1.0')
-    >>> parted("owner/model")
-    ('owner/model', None)
+    >>> parted("owner/model@v1.0"), parted("owner/model")
+    (('owner/model', 'v1.0'), ('owner/model', None))
     """
     if is_folder(name):
         return name, None
@@ -56,10 +67,8 @@ def check_packages(feature: str) -> None:
 
 @cache
 def commit(name: str) -> str:
-    """The commit in the local cache; the model's config is downloaded if the cache lacks it.
-
-    Raises huggingface_hub's errors: there is no such model or revision, or the Hub is unreachable.
-    """
+    """The commit in the local cache; the model's config is downloaded if the cache lacks it. Raises
+    huggingface_hub's errors: there is no such model or revision, or the Hub is unreachable."""
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -75,23 +84,80 @@ def commit(name: str) -> str:
 @cache
 def _answers(_minute: int) -> bool:
     """Whether the Hub responds within :data:`MOMENT` seconds; an HTTP error is also a response.
-    The answer counts for a minute. huggingface_hub would try for half a minute for each model. A
-    failing look-up of the host name takes as long and cannot be stopped, hence the thread."""
+    The answer counts for a minute. huggingface_hub would try for half a minute for each model."""
     from huggingface_hub import constants, get_session
 
-    if constants.HF_HUB_OFFLINE:
+    try:
+        get_session().head(constants.ENDPOINT, timeout=MOMENT)
+    except Exception as error:  # httpx has many error classes
+        return not any(mark in type(error).__name__ for mark in ("Offline", "Connect", "Timeout"))
+    return True
+
+
+def check_weights(models: Iterable[str]) -> None:
+    """Checks that the weights of all models may be read, before any weights are downloaded.
+    PicklesRefused: names all models without safetensors that may not be read from a pickle."""
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")
+    pickled = [name for name in dict.fromkeys(models)
+               if name not in _named() and not has_safetensors(name)]
+    if refused := [name for name in pickled if not trusted(name)]:
+        raise PicklesRefused(refused, f"{PICKLES}={','.join([*_named(), *refused])}")
+    if new := [name for name in pickled if name not in _said]:
+        _said.update(new)
+        _LOG.warning("published models without safetensors: torch's weights-only reader, which "
+                     "runs no code, reads the pickles of %s", ", ".join(new))
+
+
+def _named() -> list[str]:
+    return [one for one in (part.strip() for part in os.environ.get(PICKLES, "").split(",")) if one]
+
+
+def trusted(name: str) -> bool:
+    """Whether ``name`` is exactly the Hub name of a preset's model, without a revision."""
+    return name in published() and not is_folder(name)
+
+
+def may_read_pickle(name: str) -> bool:
+    return trusted(name) or name in _named()
+
+
+def is_cached(name: str) -> bool:
+    """Whether the local cache has a Hub model's weights, in a format that may be read. Weights are
+    downloaded last, so all other files are then there too, and the Hub is not needed."""
+    if is_folder(name):
         return False
-    answers: list[bool] = []
+    return _weights_here(name, "model.safetensors") or (
+        may_read_pickle(name) and _weights_here(name, "pytorch_model.bin"))
 
-    def ask() -> None:
-        try:
-            get_session().head(constants.ENDPOINT, timeout=MOMENT)
-            answers.append(True)
-        except Exception as error:  # httpx has many error classes
-            name = type(error).__name__
-            answers.append("Connect" not in name and "Timeout" not in name)
 
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(MOMENT)
-    return answers == [True]
+def _weights_here(name: str, file: str) -> bool:
+    """Large weights are split into several files; all of them must be in the cache."""
+    if _in_cache(name, file):
+        return True
+    if not (index := _in_cache(name, f"{file}.index.json")):
+        return False
+    parts = set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
+    return all(_in_cache(name, part) for part in parts)
+
+
+def _in_cache(name: str, file: str) -> str | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    path = try_to_load_from_cache(parted(name)[0], file, revision=commit(name))
+    return path if isinstance(path, str) else None
+
+
+def has_safetensors(name: str) -> bool:
+    """Whether a model's weights exist as safetensors, in its folder, in the cache or on the Hub.
+    Also true if the Hub cannot be reached: loading the model will then report the error."""
+    if is_folder(name):
+        return any((Path(name).expanduser() / file).is_file() for file in SAFE)
+    if is_cached(name):
+        return _weights_here(name, "model.safetensors")
+    from huggingface_hub import HfApi
+
+    try:
+        files = HfApi().list_repo_files(parted(name)[0], revision=commit(name))
+    except Exception:  # huggingface_hub and httpx raise many kinds of errors
+        return True
+    return any(file in files for file in SAFE)

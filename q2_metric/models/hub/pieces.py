@@ -13,20 +13,17 @@ from typing import Any
 USER_DEFINED = 4
 """SentencePiece's type of a user-defined piece, which is never split."""
 
-COMMA_CLASSES = ("AlbertTokenizer", "XLNetTokenizer")
-"""Tokenizers that separate a comma from the number before it: "1994," becomes "1994" and ","."""
-COMMA_PENALTY = 100.0
-"""Subtracted from the score of pieces that end in a digit and a comma (as in transformers 4)."""
+COMMA_CLASSES, COMMA_PENALTY = ("AlbertTokenizer", "XLNetTokenizer"), 100.0
+"""Tokenizers that separate a comma from the number before it, and what is subtracted from the score
+of pieces that end in a digit and a comma (as in transformers 4)."""
 
 State = dict[str, Any]
 """The content of a ``tokenizer.json``."""
 
 
 def restore(tokenizer: Any, saved: str | None) -> None:
-    """Restores, in place, the SentencePiece settings that the tokenizer's class has lost.
-
-    A tokenizer with a ``tokenizer.json`` (``saved``) already has the right pieces.
-    """
+    """Restores, in place, the SentencePiece settings that the tokenizer's class has lost. A
+    tokenizer with a ``tokenizer.json`` (``saved``) already has the right pieces."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or type(backend.model).__name__ != "Unigram":
         return
@@ -62,8 +59,7 @@ def _sentencepiece_model(tokenizer: Any) -> Any:
 
 def _normalizers(state: State) -> list[State]:
     normalizer = state.get("normalizer") or {"normalizers": []}
-    normalizers: list[State] = normalizer.get("normalizers", [normalizer])
-    return normalizers
+    return list(normalizer.get("normalizers", [normalizer]))
 
 
 def _charsmap(state: State) -> str:

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from q2_metric.errors import ModelError
 from q2_metric.memory import remembered
-from q2_metric.models.hub.batches import Batches, Row
+from q2_metric.models.hub.batches import Batches, Row, raw_offsets, token_ids
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.tokens import raw_offsets, token_ids
-from q2_metric.text.passages import in_passages
+from q2_metric.text.excerpts import in_passages
 from q2_metric.types import Span
 
 Decoding = Literal["beam", "greedy", "sample"]
@@ -25,11 +24,9 @@ DECODINGS: dict[Decoding, dict[str, Any]] = {
                "num_return_sequences": 5},
 }
 """As in the Q² authors' ``get_questions_beam`` and ``get_questions_sample``."""
-MAX_QUESTION = 128
-"""Maximum tokens of a question, the decoder's start token included, as in the Q² authors' code."""
-MAX_INPUT = 512
-"""Maximum tokens of an input. T5 was trained with this length. A longer text is cut around its
-span."""
+MAX_QUESTION, MAX_INPUT = 128, 512
+"""In tokens. A question has its decoder's start token, too, as in the Q² authors' code. T5 was
+trained with inputs of this length. A longer text is cut around its span."""
 
 CPU_TOKENS = 32_768
 """Input and output tokens of all beams: about 35 spans of short responses. (With T5-small, batches
@@ -41,7 +38,6 @@ QUESTION_PREFIX = "question:"
 _JOINED = {" .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'", " n't": "n't", " 'm": "'m",
            " 's": "'s", " 've": "'ve", " 're": "'re"}
 """Replacements in decoded questions, in the order of transformers 3."""
-
 
 HIGHLIGHT = "<hl>"
 
@@ -68,14 +64,11 @@ class Seq2SeqQuestions:
     Args:
         template: a key of :data:`TEMPLATES`. ``None`` means "highlight" if the tokenizer has
             ``<hl>``, otherwise "answer-context".
-        decoding: "beam" (5 beams, 5 questions), "greedy" (1 question) or "sample" (top-k 50, top-p
-            0.95, 5 questions).
-        seed: seed of "sample". Each input is sampled alone, with a seed made of ``seed`` and the
-            input's text, so that other inputs do not change its questions.
+        decoding: a key of :data:`DECODINGS`: 5 questions, or with "greedy" 1.
+        seed: each input is sampled alone, with a seed made of ``seed`` and the input's text.
         reading: the text that the model reads: the span's sentence with its "neighbours", or the
             whole "response".
-        authors: if true, decoded questions are cleaned as in the program of Q²'s authors, which
-            keeps repeated and empty questions.
+        authors: questions are cleaned by :func:`by_authors`.
         batch_size: spans in one batch; ``None`` takes as many as fit. "sample" always takes one.
 
     ModelError: the model's tokenizer lacks the template's marks.
@@ -93,8 +86,7 @@ class Seq2SeqQuestions:
             raise ModelError(f"{model.name}: its tokenizer lacks {HIGHLIGHT!r}, which the template "
                              f"{template!r} needs; use template='answer-context'")
         self.name, self.template, self.seed = model.name, template, seed
-        self.decoding: Decoding = decoding
-        self.reading: QuestionContext = reading
+        self.decoding, self.reading = decoding, reading
         self._clean = by_authors if authors else clean
         self.batches = Batches(
             model, 1 if decoding == "sample" else batch_size,
@@ -108,10 +100,12 @@ class Seq2SeqQuestions:
         return list(map(list, remembered(self._generate, map(self._input, spans), {})))
 
     def _input(self, span: Span) -> str:
+        build, tokenizer = TEMPLATES[self.template], self._loaded.tokenizer
         text, start = place(span)
-        text, start, end = self._without_marks(text, start, start + len(span.text))
-        build = TEMPLATES[self.template]
-        tokenizer = self._loaded.tokenizer
+        parts = [text[:start], span.text, text[start + len(span.text) :]]
+        for mark in {HIGHLIGHT, *tokenizer.all_special_tokens}:  # such as "</s>"
+            parts = [part.replace(mark, "") for part in parts]
+        text, start, end = "".join(parts), len(parts[0]), len(parts[0]) + len(parts[1])
         whole = build(text, start, end)
         if len(whole.encode()) < MAX_INPUT:  # each token has at least one byte
             return whole
@@ -122,17 +116,8 @@ class Seq2SeqQuestions:
             text, start, end = text[lo:hi], start - lo, end - lo
         return build(text, start, end)
 
-    def _without_marks(self, text: str, start: int, end: int) -> tuple[str, int, int]:
-        """Without special tokens, such as "</s>"; returns also the span's new start and end."""
-        before, answer, after = text[:start], text[start:end], text[end:]
-        for mark in {HIGHLIGHT, *self._loaded.tokenizer.all_special_tokens}:
-            before, answer, after = (part.replace(mark, "") for part in (before, answer, after))
-        return before + answer + after, len(before), len(before) + len(answer)
-
     def _generate(self, inputs: Sequence[str]) -> list[list[str]]:
-        encoded = self._loaded.tokenizer(
-            list(inputs), truncation=True, max_length=MAX_INPUT, verbose=False)
-        rows: list[Row] = [{"input_ids": ids} for ids in encoded["input_ids"]]
+        rows = self.batches.encode(inputs, truncation=True, max_length=MAX_INPUT)
         if self.decoding != "sample":
             return self.batches.run(rows, self._decode)
         return [questions for text, row in zip(inputs, rows, strict=True)
@@ -173,7 +158,7 @@ def clean(texts: Sequence[str]) -> list[str]:
 
 
 def by_authors(texts: Sequence[str]) -> list[str]:
-    """Cleans decoded questions as the program of Q²'s authors does, without dropping any.
+    """Cleans questions as the program of Q²'s authors does; repeated and empty ones are kept.
 
     >>> by_authors(["question: Who does n't know , and why ?"])
     ["Who doesn't know, and why?"]

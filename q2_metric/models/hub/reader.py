@@ -1,26 +1,18 @@
 """Extractive question answering with a torch model (Q², section 2.2)."""
 
-from __future__ import annotations
+from typing import Any
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import numpy as np
+from numpy.typing import NDArray
 
-from q2_metric.models.hub.batches import Batches
+from q2_metric.models.hub.batches import Batches, EncodedPair, encode_pairs, window_size
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.tokens import EncodedPair, encode_pairs, has_segments, window_size
-from q2_metric.models.spans import Window, best_span, decide
+from q2_metric.models.spans import Pairs, Window, best_span, decide
 from q2_metric.types import Answer
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-MAX_WINDOW = 384
-"""Maximum tokens of a window. This and the next three are those of the SQuAD scripts."""
-OVERLAP = 128
-"""Tokens that neighbouring windows share."""
-MAX_QUESTION = 64
-MAX_ANSWER = 30
+Logits = NDArray[np.float64]
+MAX_WINDOW, OVERLAP, MAX_QUESTION, MAX_ANSWER = 384, 128, 64, 30
+"""In tokens, as in the SQuAD scripts. Neighbouring windows share the overlap."""
 
 
 class TorchReader:
@@ -35,7 +27,7 @@ class TorchReader:
         self.batches = Batches(model, batch_size)
         self.max_length = min(MAX_WINDOW, window_size(model))
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def read(self, pairs: Pairs) -> list[Answer | None]:
         """Equal pairs are read once. See also :func:`~q2_metric.models.spans.decide`."""
         asked = [pair for pair in dict.fromkeys(pairs) if all(text.strip() for text in pair)]
         windows = encode_pairs(
@@ -55,13 +47,11 @@ class TorchReader:
                   for one in (output.start_logits, output.end_logits)]
         return list(zip(*logits, strict=True))
 
-    def _unpadded(self, logits: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    def _unpadded(self, logits: Logits, count: int) -> Logits:
         left = self._loaded.tokenizer.padding_side == "left"
         return logits[-count:] if left else logits[:count]
 
-    def _span(
-        self, window: EncodedPair, start: NDArray[np.float64], end: NDArray[np.float64]
-    ) -> Window:
+    def _span(self, window: EncodedPair, start: Logits, end: Logits) -> Window:
         ids, cls = window.inputs["input_ids"], self._loaded.tokenizer.cls_token_id
         null = ids.index(cls) if cls in ids else 0
         allowed = [offsets is not None and offsets[0] < offsets[1] for offsets in window.offsets]
@@ -73,17 +63,17 @@ class TorchReader:
 
 
 class AuthorsReader(TorchReader):
-    """Answers questions as the program of Q²'s authors does.
+    """Answers questions as the program of Q²'s authors does. The tokens with the highest start and
+    end logit are chosen independently, so the answer may begin in the question, or be empty; the
+    row's first token alone is no answer. Pairs that are too long for the model, on which the
+    authors' program fails, are read as by :class:`TorchReader`."""
 
-    The tokens with the highest start and end logit are chosen independently, so the answer may
-    begin in the question, or be empty; the row's first token alone is no answer. Pairs that are too
-    long for the model, on which the authors' program fails, are read as by :class:`TorchReader`."""
-
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        asked = list(dict.fromkeys(pairs))
-        if not asked:
-            return []
-        rows, limit = dict(zip(asked, self._rows(asked), strict=True)), window_size(self._loaded)
+    def read(self, pairs: Pairs) -> list[Answer | None]:
+        asked, limit = list(dict.fromkeys(pairs)), window_size(self._loaded)
+        encoded = self.batches.encode(
+            [question for question, _ in asked], [text for _, text in asked],
+            split_special_tokens=True)
+        rows = dict(zip(asked, encoded, strict=True))
         long = [pair for pair, row in rows.items() if len(row["input_ids"]) > limit]
         answers = dict(zip(long, super().read(long), strict=True))
         short = {pair: row for pair, row in rows.items() if pair not in answers}
@@ -99,11 +89,3 @@ class AuthorsReader(TorchReader):
         tokenizer = self._loaded.tokenizer
         text = tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(ids)).strip()
         return None if text == tokenizer.cls_token else Answer(text, None, score)
-
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        encoded: Any = self._loaded.tokenizer(
-            [question for question, _ in pairs], [context for _, context in pairs],
-            split_special_tokens=True, verbose=False,
-            return_token_type_ids=has_segments(self._loaded.model.config))
-        return [{name: encoded[name][i] for name in encoded if name != "attention_mask"}
-                for i in range(len(pairs))]

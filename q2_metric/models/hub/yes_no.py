@@ -1,15 +1,14 @@
 """Judges entailment by a Yes/No question to an encoder-decoder model, as in SCALE."""
 
 import copy
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.models.hub.batches import Batches, Row
+from q2_metric.models.hub.batches import Batches, Row, cut, raw_offsets, token_ids, token_offsets
 from q2_metric.models.hub.loading import LoadedModel, check_finite
-from q2_metric.models.hub.prompts import Prompt, prompt_of
-from q2_metric.models.hub.tokens import cut, raw_offsets, token_ids, token_offsets
-from q2_metric.models.verdicts import OVERLAP, best_verdicts
+from q2_metric.models.spans import OVERLAP, Pairs, best_verdicts
 from q2_metric.text.windows import authors_windows, window_bounds
 from q2_metric.types import Verdict
 
@@ -18,14 +17,53 @@ MAX_INPUT = 2048
 raises it.)"""
 
 
-class YesNoEntailment:
-    """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence.
+class Prompt(NamedTuple):
+    """``text`` contains ``{chunk}``, then ``{sentence}``. P(``yes``) and P(``no``) are compared."""
 
-    P(entailment) is the probability of "Yes" at the first decoder step, in a softmax over the first
-    tokens of both answers only. ``prompt`` is a key of ``prompts.PROMPTS``. Chunks that are too
-    long for a prompt of ``max_length`` tokens are read in windows. InputError: the prompt is
-    unknown. ModelError: both answers begin with the same token.
-    """
+    text: str
+    yes: str
+    no: str
+
+    def parts(self) -> tuple[str, str, str]:
+        """The text before, between and after the two placeholders."""
+        before, between, after = re.split("{chunk}|{sentence}", self.text)
+        return before, between, after
+
+    def fill(self, chunk: str, sentence: str) -> str:
+        """The prompt with both texts, whose own braces are kept.
+
+        >>> PROMPTS["minicheck"].fill("a {sentence}", "b")
+        'predict: a {sentence}</s>b'
+        """
+        before, between, after = self.parts()
+        return before + chunk + between + sentence + after
+
+
+PROMPTS: dict[str, Prompt] = {
+    # The prompt of SCALE (arXiv 2310.13189).
+    "scale": Prompt(
+        '{chunk} Question: does this imply "{sentence}"? Yes or no?', yes="Yes", no="No"),
+    # The prompt of the authors' package scale-score.
+    "scale-score": Prompt(
+        '{chunk} Question: Does this imply that "{sentence}"? Yes or No?', yes="Yes", no="No"),
+    # The prompt of MiniCheck's published inference.py. The answers are the first tokens of "1"
+    # (209) and of "0" (3, the blank before "0").
+    "minicheck": Prompt("predict: {chunk}</s>{sentence}", yes="1", no="0"),
+}
+
+
+def prompt_of(name: str) -> Prompt:
+    """The prompt with this name. InputError: it is unknown."""
+    if name not in PROMPTS:
+        raise InputError(f"unknown prompt {name!r}: use {', '.join(PROMPTS)}")
+    return PROMPTS[name]
+
+
+class YesNoEntailment:
+    """SCALE's backbone: asks an encoder-decoder model if a chunk implies a sentence. P(entailment)
+    is the probability of "Yes" at the first decoder step, in a softmax over the first tokens of
+    both answers only. ``prompt`` is a key of :data:`PROMPTS`. InputError: it is unknown.
+    ModelError: both answers begin with the same token."""
 
     def __init__(
         self, model: LoadedModel, *, prompt: str = "scale", batch_size: int | None = None,
@@ -37,25 +75,21 @@ class YesNoEntailment:
         self._start = decoder_start(model)
         self._model = with_head_rows(model.model, answer_ids(model, self._prompt))
 
-    def judge(self, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
-        """The verdict's ``neutral`` is P("No").
-
-        A chunk that is too long is read in windows that overlap by a quarter, and gets the verdict
-        of the window with the highest P(entailment). A sentence is cut at half the prompt.
-        """
+    def judge(self, pairs: Pairs) -> list[Verdict]:
+        """The verdict's ``neutral`` is P("No"). A chunk that is too long for a prompt is read in
+        windows that overlap by a quarter, and gets the verdict of the window with the highest
+        P(entailment). A sentence is cut at half the prompt."""
         chunks = [self._without_specials(chunk) for chunk, _ in pairs]
         sentences = [self._without_specials(sentence) for _, sentence in pairs]
         sentences = cut(self._loaded.tokenizer, sentences, self.max_length // 2)
         parts = list(zip(chunks, sentences, strict=True))
-        wholes = self._rows([self._prompt.fill(*part) for part in parts])
+        wholes = self.batches.encode([self._prompt.fill(*part) for part in parts])
         return self._best([
             [whole] if len(whole["input_ids"]) <= self.max_length
-            else self._rows(self._windows(*part))
+            else self.batches.encode(self._windows(*part))
             for part, whole in zip(parts, wholes, strict=True)])
 
-    def judge_long(
-        self, pairs: Sequence[tuple[str, str]], chunk_size: int, overlap: float
-    ) -> list[Verdict]:
+    def judge_long(self, pairs: Pairs, chunk_size: int, overlap: float) -> list[Verdict]:
         """A verdict for each (document, sentence) pair: the verdict on the best chunk.
 
         The document is cut into chunks as in scale-score, the package of SCALE's authors. A chunk
@@ -64,7 +98,7 @@ class YesNoEntailment:
         to half of this (scale-score fails on it). InputError: the prompt itself leaves no room.
         """
         documents = {document: self._without_specials(document) for document, _ in pairs}
-        bodies = dict(zip(documents, self._rows([*documents.values()]), strict=True))
+        bodies = dict(zip(documents, self.batches.encode([*documents.values()]), strict=True))
         return self._best([
             self._authors_rows(documents[document], bodies[document]["input_ids"][:-1], sentence,
                                chunk_size, overlap)
@@ -83,11 +117,11 @@ class YesNoEntailment:
         sentence = self._without_specials(sentence)
         before, between, after = self._prompt.parts()
         if len(body) < chunk_size:
-            (whole,) = self._rows([self._prompt.fill(document, sentence)])
+            (whole,) = self.batches.encode([self._prompt.fill(document, sentence)])
             if len(whole["input_ids"]) < chunk_size:
                 return [whole]
         for text in (sentence, *cut(self._loaded.tokenizer, [sentence], chunk_size // 2)):
-            head, tail = self._rows([before, between + text + after])
+            head, tail = self.batches.encode([before, between + text + after])
             start, end = head["input_ids"][:-1], tail["input_ids"]
             room = chunk_size - len(start) - len(end)
             if room * (1 - overlap) >= 1:
@@ -101,7 +135,7 @@ class YesNoEntailment:
 
     def _windows(self, chunk: str, sentence: str) -> list[str]:
         # At the edges of a window, a cut word can become more tokens. Room is left for two.
-        frame = len(self._rows([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
+        frame = len(self.batches.encode([self._prompt.fill("", sentence)])[0]["input_ids"]) + 2
         spans = raw_offsets(self._loaded.tokenizer, chunk)
         size = max(1, self.max_length - frame)
         step = max(1, size - int(size * OVERLAP))
@@ -113,12 +147,6 @@ class YesNoEntailment:
         for mark in self._loaded.tokenizer.all_special_tokens:
             text = text.replace(mark, " ")
         return text
-
-    def _rows(self, texts: Sequence[str]) -> list[Row]:
-        if not texts:
-            return []
-        encoded = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]
-        return [{"input_ids": ids} for ids in encoded]
 
     def _run(self, batch: dict[str, Any]) -> list[Verdict]:
         import torch
@@ -133,17 +161,12 @@ class YesNoEntailment:
 def answer_ids(loaded: LoadedModel, prompt: Prompt) -> tuple[int, int]:
     """The ids of the tokens with which the answers "yes" and "no" begin, without BOS. ModelError:
     an answer has no token, or both begin with the same token."""
-    tokenizer = loaded.tokenizer
-    first = []
-    for word in (prompt.yes, prompt.no):
-        known = [one for one in token_ids(tokenizer, word) if one not in tokenizer.all_special_ids]
-        if not known:
-            raise ModelError(f"{loaded.name}: its vocabulary lacks the answer {word!r}")
-        first.append(known[0])
-    yes, no = first
-    if yes == no:
-        raise ModelError(
-            f"{loaded.name}: {prompt.yes!r} and {prompt.no!r} begin with the same token")
+    specials = loaded.tokenizer.all_special_ids
+    yes, no = (next((one for one in token_ids(loaded.tokenizer, word) if one not in specials), None)
+               for word in (prompt.yes, prompt.no))
+    if yes is None or no is None or yes == no:
+        raise ModelError(f"{loaded.name}: its vocabulary lacks {prompt.yes!r} or {prompt.no!r}, or "
+                         "both begin with the same token")
     return yes, no
 
 
@@ -163,16 +186,13 @@ def with_head_rows(model: Any, rows: Sequence[int]) -> Any:
     import torch
 
     chosen = list(rows)
-    full = model.get_output_embeddings()
-    head = torch.nn.Linear(full.in_features, len(chosen), bias=full.bias is not None)
-    head.weight = torch.nn.Parameter(full.weight.detach()[chosen], requires_grad=False)
-    if full.bias is not None:
-        head.bias = torch.nn.Parameter(full.bias.detach()[chosen], requires_grad=False)
-    view = copy.copy(model)
-    # A shallow copy shares these dictionaries. They are copied, because the new head would
-    # otherwise change ``model``.
-    view._modules = dict(model._modules)
-    view._buffers = dict(model._buffers)
+    head, view = copy.copy(model.get_output_embeddings()), copy.copy(model)
+    # A shallow copy shares these dictionaries.
+    view._modules, view._buffers = dict(model._modules), dict(model._buffers)
+    head._parameters = {
+        name: value if value is None else torch.nn.Parameter(
+            value.detach()[chosen], requires_grad=False)
+        for name, value in head._parameters.items()}
     view.set_output_embeddings(head)
     if "final_logits_bias" in view._buffers:  # BART adds it to its logits
         view._buffers["final_logits_bias"] = view._buffers["final_logits_bias"][:, chosen]

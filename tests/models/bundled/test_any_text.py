@@ -19,7 +19,7 @@ from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.errors import MachineFault, ModelError
 from q2_metric.metrics import load_metrics
-from q2_metric.models.bundled import on_onnx, runtimes, stored
+from q2_metric.models.bundled import models, on_onnx, stored
 from q2_metric.scoring.scores import score_rows, score_with
 from q2_metric.types import Comparison, Example, Judgement, Metric
 
@@ -127,13 +127,13 @@ def loaded(monkeypatch: pytest.MonkeyPatch, threads: int, optimised: bool) -> li
     real, level = onnxruntime.SessionOptions, onnxruntime.GraphOptimizationLevel
     asked: list[Any] = []
     with monkeypatch.context() as patch:
-        patch.setattr(runtimes, "threads", lambda: threads)
+        patch.setattr(models, "threads", lambda: threads)
         patch.setattr(onnxruntime, "SessionOptions", options)
         on_onnx.forward_of.cache_clear()
         found = load_metrics(["q2", "scale"])
         on_onnx.wait_until_open()
     on_onnx.forward_of.cache_clear()
-    assert {one.intra_op_num_threads for one in asked} == {runtimes.shared(threads)[1]}
+    assert {one.intra_op_num_threads for one in asked} == {models.shared(threads)[1]}
     return found
 
 

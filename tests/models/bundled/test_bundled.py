@@ -17,7 +17,6 @@ import pytest
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics import load_metrics
 from q2_metric.models.bundled import models as bundled
-from q2_metric.models.bundled import runtimes
 from q2_metric.models.bundled.encoding import Batch, Tokenizer, collate, pair, windows
 from q2_metric.models.bundled.models import BundledCascade, BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import WEIGHTS
@@ -96,7 +95,7 @@ def test_scores_do_not_depend_on_the_batch_or_the_order(batch_size: int | None) 
 def test_both_runtimes_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     alone, left = judged_alone(), read_alone()
-    monkeypatch.setattr(runtimes, "ON_ONNX", ())  # torch then runs all formats
+    monkeypatch.setattr(bundled, "ON_ONNX", ())  # torch then runs all formats
     for onnx, torch in zip(alone, cascade().judge(PAIRS), strict=True):
         assert onnx.entailment == pytest.approx(torch.entailment, abs=1e-3)
         assert onnx.neutral == pytest.approx(torch.neutral, abs=1e-3)

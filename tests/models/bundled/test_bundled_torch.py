@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from q2_metric.errors import ModelError  # noqa: E402
 from q2_metric.models.bundled import models as bundled  # noqa: E402
-from q2_metric.models.bundled import on_torch, runtimes  # noqa: E402
+from q2_metric.models.bundled import network  # noqa: E402
 from q2_metric.models.bundled.encoding import Batch  # noqa: E402
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader  # noqa: E402
 from q2_metric.models.hub import loading  # noqa: E402
@@ -25,7 +25,7 @@ def test_padding_changes_nothing(dtype: str, monkeypatch: pytest.MonkeyPatch) ->
     """Also where a short row is padded to several times its length."""
     pairs = [*PAIRS[:4], (FILLER[:400], "Room 3 holds 9 chairs.")]
     with monkeypatch.context() as patch:
-        patch.setattr(runtimes, "ON_ONNX", ())  # torch then runs all formats
+        patch.setattr(bundled, "ON_ONNX", ())  # torch then runs all formats
         model, batched = (cascade("cpu", dtype, size) for size in (1, 8))
     alone = [verdict.entailment for verdict in model.judge(pairs)]
     together = batched.judge(pairs)
@@ -65,7 +65,7 @@ def test_a_network_that_does_not_fit_is_one_line(monkeypatch: pytest.MonkeyPatch
     def full(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
 
-    on_torch.forward_of.cache_clear()
+    network.forward_of.cache_clear()
     monkeypatch.setattr(torch.nn.Module, "to", full)
     with pytest.raises(ModelError, match="entailment network does not fit into the memory of cpu: "
                                          "use --dtype bfloat16, --device cpu, or the preset"):

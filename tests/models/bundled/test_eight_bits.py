@@ -11,7 +11,7 @@ import pytest
 from test_bundled import FILLER, PAIRS, QUESTIONS, cascade, flat
 
 from q2_metric import Q2, InputError, Scale
-from q2_metric.models.bundled import models, on_torch, runtimes
+from q2_metric.models.bundled import models
 from q2_metric.models.bundled.encoding import collate
 from q2_metric.models.bundled.models import BundledEntailment, BundledReader
 from q2_metric.models.bundled.stored import FILES, tensors
@@ -42,7 +42,7 @@ def test_no_sum_of_two_products_leaves_16_bits() -> None:
 
 def on_threads(threads: int, model: Callable[..., Any], **how: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtimes, "processors", lambda: threads)
+        patch.setattr(models, "processors", lambda: threads)
         return model(**how)
 
 
@@ -171,10 +171,10 @@ def test_channels_apart_are_in_no_sum_of_whole_numbers() -> None:
 @pytest.mark.parametrize("prefix", FILES)
 def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
     torch = pytest.importorskip("torch")
-    from q2_metric.models.bundled.network import made
+    from q2_metric.models.bundled.network import load, made
 
     network = made(prefix)
-    on_torch.load(network, prefix)
+    load(network, prefix)
     found = dict(tensors(prefix))
     changed = 0
     for name, module in network.named_modules():
@@ -185,7 +185,7 @@ def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
     assert changed == 4 * 6
     model = BundledEntailment(dtype="int8")
     rows = [row for _, row in model._rows([(claim, premise) for premise, claim in PAIRS])]
-    eight, whole = (runtimes.forward_of(prefix, "cpu", dtype)[0]
+    eight, whole = (models.forward_of(prefix, "cpu", dtype)[0]
                     for dtype in ("int8", "float32"))
     apart, rough = [], []
     for row in rows:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from q2_metric import processors
-from q2_metric.models.bundled import runtimes
+from q2_metric.models.bundled import models
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def test_threads_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for asked in ("", "2", "3,1", "9", "0", "many"):
         monkeypatch.setenv("OMP_NUM_THREADS", asked)
-        found.append(runtimes.threads())
+        found.append(models.threads())
     assert found == [4, 2, 3, 4, 4, 4]
 
 
@@ -34,7 +34,7 @@ def test_threads_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_containers_limit(said: str, threads: int, limits: Path) -> None:
     """With one thread for each of the host's 64 processors, all wait most of the time."""
     (limits / "cpu.max").write_text(said + "\n")
-    assert runtimes.threads() == threads
+    assert models.threads() == threads
 
 
 @pytest.mark.parametrize(("quota", "threads"), [("-1", 4), ("200000", 2), ("250000", 3)])
@@ -42,7 +42,7 @@ def test_a_containers_limit_on_an_older_system(quota: str, threads: int, limits:
     (limits / "cpu").mkdir()
     (limits / "cpu/cpu.cfs_quota_us").write_text(quota + "\n")
     (limits / "cpu/cpu.cfs_period_us").write_text("100000\n")
-    assert runtimes.threads() == threads
+    assert models.threads() == threads
 
 
 def test_torch_keeps_to_the_containers_limit(limits: Path) -> None:

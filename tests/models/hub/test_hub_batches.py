@@ -114,7 +114,7 @@ def test_out_of_memory_halves_and_retries(batch_size: int | None, error: Excepti
 
 
 def test_one_row_that_does_not_fit_is_an_error() -> None:
-    with pytest.raises(ModelError, match="fake: a single input of 40 tokens"):
+    with pytest.raises(ModelError, match="fake: a single row of 40 tokens"):
         Batches(CPU, None).run(rows_of(*LENGTHS), Device(capacity=39))
 
 
@@ -145,7 +145,7 @@ def test_the_first_batch_of_a_device(device: str, tokens: int) -> None:
 
 
 def test_a_model_without_a_pad_token_reads_rows_of_any_length(tmp_path: Path) -> None:
-    loaded = load_pretrained("AutoModel", str(gpt2(tmp_path)), "cpu")
+    loaded = load_pretrained("AutoModelForCausalLM", str(gpt2(tmp_path)), "cpu")
     rows = [{"input_ids": [3, 4, 5], "attention_mask": [1, 1, 1]},
             {"input_ids": [6], "attention_mask": [1]}]
     padded = pad(loaded.tokenizer, rows)

@@ -127,15 +127,16 @@ INTERN: dict[str, Any] = {
     ("vectara/hallucination_evaluation_model", OWN_CODE, "needs code of its own"),
     ("bespokelabs/Bespoke-MiniCheck-7B", INTERN, "needs code of its own"),
     ("owner/llama", {"architectures": ["LlamaForCausalLM"], "model_type": "llama"},
-     "is a language model, which is asked by a prompt of its own"),
+     "is of an architecture (LlamaForCausalLM) that is neither a sequence classifier nor an "
+     "encoder-decoder model"),
     ("yaxili96/FactCG-DeBERTa-v3-Large",
      {"architectures": ["DebertaV2ForSequenceClassification"], "model_type": "deberta-v2"},
      "is a classifier that needs its own prompt"),
     ("KRLabsOrg/lettucedect-base-modernbert-en-v1",
      {"architectures": ["ModernBertForTokenClassification"], "model_type": "modernbert"},
-     "is a token classifier, which marks words of a response"),
+     "is of an architecture (ModernBertForTokenClassification) that is neither"),
     ("owner/reader", {"architectures": ["BertForQuestionAnswering"], "model_type": "bert"},
-     "is a reader, which answers questions"),
+     "is of an architecture (BertForQuestionAnswering) that is neither"),
 ])
 def test_models_with_a_way_of_their_own_are_refused(
     name: str, config: dict[str, Any], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,8 +19,7 @@ from hub_models import PREMISES, Folders, Load, load, scripted
 from local_models import ENCODERS
 
 from q2_metric.errors import InputError, ModelError
-from q2_metric.models.hub.labels import label_order
-from q2_metric.models.hub.nli import TorchNli
+from q2_metric.models.hub.nli import TorchNli, label_order
 from q2_metric.models.hub.yes_no import YesNoEntailment
 from q2_metric.types import Backbone
 

@@ -23,7 +23,7 @@ from published_models import build, build_preset
 from q2_metric import scoring
 from q2_metric.errors import ModelError, PicklesRefused
 from q2_metric.metrics.bertscore import BertScore
-from q2_metric.models.hub import pickles
+from q2_metric.models.hub import names as pickles
 from q2_metric.models.hub.nli import TorchNli
 from q2_metric.models.presets import PRESETS, published
 

@@ -17,9 +17,9 @@ from hub_models import NLI, QA
 from published_models import build, deberta
 from published_tokenizers import corpus, sentencepiece
 
+from q2_metric.models.hub.batches import raw_offsets, token_ids
 from q2_metric.models.hub.loading import load_pretrained
 from q2_metric.models.hub.reader import TorchReader
-from q2_metric.models.hub.tokens import raw_offsets, token_ids
 
 TEXTS = [
     "He said: “ﬁne” … ½ of it. e.g. a well-known (small) boat in the U.S. cost £1.50, or 2€",

@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from local_models import ENCODERS
 
-from q2_metric.models.hub import tokens
+from q2_metric.models.hub import batches
 from q2_metric.models.hub.reader import TorchReader
 from q2_metric.models.spans import best_span
 from q2_metric.types import Answer
@@ -191,4 +191,4 @@ def test_answers_have_a_length_limit(loaded: Load, monkeypatch: pytest.MonkeyPat
     model = loaded("bert/qa")
     for answer in TorchReader(model, threshold=-1e9).read(PAIRS):
         assert answer is not None
-        assert len(tokens.token_offsets(model.tokenizer, answer.text)) <= 2
+        assert len(batches.token_offsets(model.tokenizer, answer.text)) <= 2

@@ -60,10 +60,9 @@ def mine(saved: dict[str, str]) -> Preset:
 
 def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
     from q2_metric.models.hub.nli import TorchNli
-    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import Seq2SeqQuestions
     from q2_metric.models.hub.reader import TorchReader
-    from q2_metric.models.hub.yes_no import YesNoEntailment
+    from q2_metric.models.hub.yes_no import PROMPTS, YesNoEntailment
 
     two = RuntimeConfig(device="cpu", batch_size=2)
     questions = stages.load_questions(mine, decoding="sample", seed=3, config=two)
@@ -86,10 +85,9 @@ def test_a_presets_stages_load(mine: Preset, saved: dict[str, str]) -> None:
 
 def test_a_replacement_decides_its_own_kind(saved: dict[str, str]) -> None:
     from q2_metric.models.hub.nli import TorchNli
-    from q2_metric.models.hub.prompts import PROMPTS
     from q2_metric.models.hub.questions import Seq2SeqQuestions
     from q2_metric.models.hub.reader import TorchReader
-    from q2_metric.models.hub.yes_no import YesNoEntailment
+    from q2_metric.models.hub.yes_no import PROMPTS, YesNoEntailment
 
     for load in (stages.load_nli, stages.load_backbone):
         assert isinstance(load("bundled", saved["nli"], config=CPU), TorchNli)

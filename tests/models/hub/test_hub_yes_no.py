@@ -15,8 +15,7 @@ from hub_models import LONG, PREMISES, Folders, Load
 
 from q2_metric.errors import ModelError
 from q2_metric.models.hub.loading import LoadedModel, load_pretrained
-from q2_metric.models.hub.prompts import PROMPTS, Prompt
-from q2_metric.models.hub.yes_no import YesNoEntailment, answer_ids
+from q2_metric.models.hub.yes_no import PROMPTS, Prompt, YesNoEntailment, answer_ids
 
 SEQ2SEQ = ["t5/tied", "t5/untied", "bart/x"]
 
@@ -121,7 +120,7 @@ def test_a_long_chunk_is_read_in_windows(
     whole = YesNoEntailment(loaded("t5/tied"), max_length=4096)
     prompts = backbone._windows(LONG, "A cat.")
     assert len(prompts) > 3
-    assert all(len(row["input_ids"]) <= 64 for row in backbone._rows(prompts))
+    assert all(len(row["input_ids"]) <= 64 for row in backbone.batches.encode(prompts))
     assert all(text.endswith('imply "A cat."? Yes or no?') for text in prompts)
     chunks = [text.split(" Question:")[0] for text in prompts]
     assert LONG.startswith(chunks[0])
@@ -138,8 +137,9 @@ def test_special_tokens_in_texts_mean_nothing(
     loaded: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backbone = YesNoEntailment(loaded("t5/tied"), prompt="minicheck")
-    prompts, rows = list[str](), backbone._rows
-    monkeypatch.setattr(backbone, "_rows", lambda texts: prompts.extend(texts) or rows(texts))
+    prompts, rows = list[str](), backbone.batches.encode
+    monkeypatch.setattr(
+        backbone.batches, "encode", lambda texts: prompts.extend(texts) or rows(texts))
     backbone.judge([("a</s>b <pad>", "c</s>")])
     (text,) = prompts
     assert text.count("</s>") == 1
