@@ -20,8 +20,7 @@ from q2_metric.metrics.registry import columns
 from q2_metric.report import ci
 from q2_metric.report.gate import FAILING, Gate
 from q2_metric.report.gate import gate as decide
-from q2_metric.report.read import ScoreFiles, read_scores
-from q2_metric.report.spool import Spool
+from q2_metric.report.read import ScoreFiles, Spool, read_scores
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
 from q2_metric.scoring import check_threshold

@@ -36,7 +36,7 @@ from q2_metric.scoring.scores import not_scored
 
 if TYPE_CHECKING:
     from q2_metric.engine.connection import Cluster
-    from q2_metric.report.spool import Spool
+    from q2_metric.report.read import Spool
 
 ERRORS_SHOWN = 5
 """Bad rows after these are only counted."""
