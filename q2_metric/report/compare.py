@@ -41,7 +41,7 @@ class PairedDifference:
     ``n`` is the number of pairs in which both rows count in the means. ``value`` is the mean
     difference, second minus first, with its 95 % bootstrap percentile interval. ``better``,
     ``worse`` and ``same`` count the pairs, by :data:`SAME`. ``p_bootstrap`` and ``p_randomised``
-    are two-sided p-values (:func:`paired`); ``None``: not tested.
+    are two-sided p-values (:func:`difference`); ``None``: not tested.
     """
 
     metric: str
@@ -168,50 +168,54 @@ def differences(
 
 
 def difference(
-    metric: str, first: Sequence[float] | Floats, second: Sequence[float] | Floats, *,
-    tests: bool = False,
+    metric: str, first: Sequence[float] | Floats, second: Sequence[float] | Floats,
+    measure: Callable[[Floats], Floats] | None = None, *, tests: bool = False,
 ) -> PairedDifference:
-    """The paired difference of two systems' scores of the same rows; NaN does not count."""
-    import numpy as np
-
-    changes = np.asarray(second, np.float64) - np.asarray(first, np.float64)
-    changes = changes[~np.isnan(changes)]
-    n, better, worse = (
-        len(changes), int((changes >= SAME).sum()), int((changes <= -SAME).sum()))
-    interval, *p_values = paired(changes, -changes, lambda sums: sums / n, tests=tests)
-    return PairedDifference(metric, n, math.fsum(changes) / n if n else None, interval, better,
-                            worse, n - better - worse, *p_values)
-
-
-def paired(
-    rows: Floats, exchanged: Floats, change: Callable[[Floats], Floats], *, tests: bool = True
-) -> tuple[tuple[float, float] | None, float | None, float | None]:
-    """Tests the difference of two systems, as sacrebleu does (its ``significance.py``). Both tests
-    draw with one seed. Without ``tests``, computes only the interval.
+    """The paired difference of two systems on the same rows.
 
     Args:
-        rows: what the difference needs of each row of both systems, such as the row's difference.
-        exchanged: the same if the two responses of the row are exchanged.
-        change: the difference of the systems on sets of rows, from sums over the rows of each set.
+        first: the score of each row, or NaN if it does not count; with ``measure``, the row's
+            statistics, in the shape (rows, statistics).
+        measure: the scores of sets of rows, from the sums of their statistics.
+        tests: whether to test the difference, as sacrebleu does (its ``significance.py``).
 
-    Returns the 95 % bootstrap percentile interval of the difference (``None`` below two rows), and
-    two two-sided p-values (``None``: not tested). The first is that of paired bootstrap resampling
-    (Koehn, EMNLP 2004) as in sacrebleu, which is too small; the second that of paired approximate
-    randomisation (Riezler and Maxwell, 2005).
+    The first p-value is that of paired bootstrap resampling (Koehn, EMNLP 2004) as in sacrebleu,
+    which is too small; the second that of paired approximate randomisation (Riezler and Maxwell,
+    2005). Both draw with one seed. Below two rows, there are no p-values and no interval.
 
     Unlike sacrebleu, a trial with exactly the observed difference counts as extreme (Noreen, 1989),
     so that a system does not differ from itself.
     """
     import numpy as np
 
-    if len(rows) < 2:
-        return None, None, None
-    drawn = resampled(len(rows), lambda places: change(rows[places].sum(axis=1)))
-    if not tests:
-        return percentiles(drawn), None, None
-    observed, sizes = abs(float(change(rows.sum(axis=0)[None])[0])), np.abs(drawn)
-    swapped = np.abs(change(_swapped(rows, exchanged)))
-    return percentiles(drawn), _p_value(sizes - sizes.mean(), observed), _p_value(swapped, observed)
+    one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if measure is None:
+        rows = changes = (other - one)[~np.isnan(other - one)]
+        exchanged = -rows
+    else:
+        changes = measure(other) - measure(one)
+        rows, exchanged = np.hstack([one, other]), np.hstack([other, one])
+    n, better, worse = (
+        len(changes), int((changes >= SAME).sum()), int((changes <= -SAME).sum()))
+
+    def change(sums: Floats) -> Floats:
+        if measure is None:
+            return sums / n
+        before, after = np.hsplit(sums, 2)
+        return measure(after) - measure(before)
+
+    value = interval = p_bootstrap = p_randomised = None
+    if n:
+        value = math.fsum(rows) / n if measure is None else float(change(rows.sum(axis=0)[None])[0])
+    if value is not None and n > 1:
+        drawn = resampled(n, lambda places: change(rows[places].sum(axis=1)))
+        interval = percentiles(drawn)
+        if tests:
+            sizes = np.abs(drawn)
+            p_bootstrap = _p_value(sizes - sizes.mean(), value)
+            p_randomised = _p_value(np.abs(change(_swapped(rows, exchanged))), value)
+    return PairedDifference(metric, n, value, interval, better, worse, n - better - worse,
+                            p_bootstrap, p_randomised)
 
 
 def _swapped(rows: Floats, exchanged: Floats) -> Floats:
@@ -229,7 +233,7 @@ def _swapped(rows: Floats, exchanged: Floats) -> Floats:
 
 
 def _p_value(drawn: Floats, observed: float) -> float:
-    return (int((drawn >= observed - _EQUAL).sum()) + 1) / (len(drawn) + 1)
+    return (int((drawn >= abs(observed) - _EQUAL).sum()) + 1) / (len(drawn) + 1)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -168,28 +168,14 @@ def _mean(rows: Floats, measure: Callable[[Floats], Floats]) -> Cell:
 def _gold_differences(
     pairs: Sequence[tuple[_Gold | None, _Gold | None]]
 ) -> list[compare.PairedDifference]:
-    import numpy as np
-
     there = [(one, other) for one, other in pairs if one and other]
     for one, other in there:
         if one.references != other.references:
             raise InputError(f"the references of two systems differ: {one.references[0]!r} and "
                              f"{other.references[0]!r}")
-    (f1, first), (other_f1, second) = (_statistics([pair[i] for pair in there]) for i in (0, 1))
-    bleu = compare.difference("bleu", bleu_of(first), bleu_of(second))
-    if there:
-        rows = np.hstack([first, second])
-        interval, *p_values = compare.paired(rows, np.hstack([second, first]), _bleu_change)
-        bleu = replace(bleu, value=float(_bleu_change(rows.sum(axis=0)[None])[0]),
-                       interval=interval, p_bootstrap=p_values[0], p_randomised=p_values[1])
-    return [compare.difference("f1", f1, other_f1, tests=True), bleu]
-
-
-def _bleu_change(sums: Floats) -> Floats:
-    """Corpus BLEU of the second system minus that of the first, from the statistics of both."""
-    half = sums.shape[1] // 2
-    change: Floats = bleu_of(sums[:, half:]) - bleu_of(sums[:, :half])
-    return change
+    (f1, bleu), (other_f1, other_bleu) = (_statistics([pair[i] for pair in there]) for i in (0, 1))
+    return [compare.difference("f1", f1, other_f1, tests=True),
+            compare.difference("bleu", bleu, other_bleu, bleu_of, tests=True)]
 
 
 def _cell(value: float | None, ends: tuple[float, float] | None) -> Cell:
