@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import Any
 
-from q2_metric.report.groups import Grouping
+from q2_metric.report.systems import Grouping
 from q2_metric.report.view import view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.writers import each_text

@@ -23,8 +23,15 @@ from q2_metric.report import MARK
 from q2_metric.report.compare import How
 from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
-from q2_metric.report.groups import chosen, groupings
-from q2_metric.report.systems import SideBySide, compare_runs, curves, places, series
+from q2_metric.report.systems import (
+    SideBySide,
+    chosen,
+    compare_runs,
+    curves,
+    groupings,
+    places,
+    series,
+)
 from q2_metric.report.view import DROPPED
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
@@ -85,7 +92,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         verdicts[place].add(row)
     columns_shown = _facts(shown, measured)
     titles = list(columns_shown["titles"])
-    groups = groupings(runs, rows, titles)
+    groups = groupings(runs, rows)
     facts = {
         "systems": [run.name for run in runs],
         **columns_shown,

@@ -1,16 +1,25 @@
-"""The systems on a report page, and the comparison of each with the first."""
+"""The systems on a report page: the comparison of each with the first, their order in time, and the
+groups of responses by the values of an input column, such as "model"."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate, chain, islice, repeat
-from typing import Literal
+from typing import Any, Literal
 
-from q2_metric.engine.result import SystemRun
+from q2_metric.engine.result import SystemRun, values_of
 from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
-from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring.verdict import GATED, VerdictCounts
+
+MOST_VALUES = 30
+"""Of a column by which rows are grouped: the page stores a row's values as bits of one number."""
+LONGEST_VALUE = 60
+"""In characters. A column with longer values contains texts."""
+USUAL = ("model", "system")
+"""Rows are grouped by one of these columns without ``--group-by``."""
 
 Point = list[float | None]
 """[mean, low end of its interval, high end]."""
@@ -137,3 +146,60 @@ def curves(
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:
     """Yields, for each row of all systems, the index of its system."""
     return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A column by which the page can group rows."""
+
+    column: str
+    values: tuple[str, ...]
+
+    def bits(self, row: Mapping[str, Any]) -> int:
+        """The row's values in this column: bit i stands for ``self.values[i]``."""
+        return sum(1 << self.values.index(value) for value in _values(row, self.column))
+
+
+def groupings(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Grouping]:
+    """Finds the columns by which the page can group rows.
+
+    Such a column has short values, at least two and at most :data:`MOST_VALUES` different ones, and
+    fewer than there are rows. With ``--group-by``, it may have one value, or as many as there are
+    rows. ``rows`` are those of all systems, one system after the other.
+    """
+    asked = asked_for(runs)
+    # By column and value, the names of the systems.
+    by_column: dict[str, dict[str, set[str]]] = {}
+    for place, row in zip(places(runs), rows, strict=True):
+        for column in row.get(OTHER.name) or ():
+            systems = by_column.setdefault(column, defaultdict(set))
+            if len(systems) <= MOST_VALUES:
+                for value in _values(row, column):
+                    systems[value].add(runs[place].name)
+
+    def usable(column: str, systems: Mapping[str, set[str]]) -> bool:
+        named = len(runs) > 1 and all(names == {value} for value, names in systems.items())
+        return (not named and len(systems) <= MOST_VALUES
+                and max(map(len, systems)) <= LONGEST_VALUE
+                and (column in asked or 1 < len(systems) < sum(run.rows for run in runs)))
+
+    wanted = [*asked, *USUAL]
+    found = [Grouping(column, tuple(sorted(systems)))
+             for column, systems in by_column.items() if usable(column, systems)]
+    return sorted(found, key=lambda one: wanted.index(one.column) if one.column in wanted
+                  else len(wanted))
+
+
+def asked_for(runs: Sequence[SystemRun]) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in run.group_by))
+
+
+def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
+    """The column by which the page groups rows when it is opened; "" for none."""
+    wanted = (*asked_for(runs), *USUAL)
+    return next((group.column for group in groups if group.column in wanted), "")
+
+
+def _values(row: Mapping[str, Any], column: str) -> list[str]:
+    other = row.get(OTHER.name) or {}
+    return values_of(other[column]) if column in other else []
