@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate, chain, islice, repeat
+from itertools import accumulate, chain, islice, repeat, zip_longest
 from typing import Any, Literal
 
 from q2_metric.engine.result import SystemRun, values_of
@@ -92,25 +92,23 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
     >>> series(["runs/a.jsonl", "runs/b.jsonl", "runs/c.jsonl"]) is None
     True
     """
-    if len(names) < 3:
-        return None
-    if (steps := _checkpoints(names)) is not None:
-        return RunSeries("checkpoint", steps, [f"{step:,}" for step in steps])
+    found = _steps(names, dates)
+    return found if found and found.steps == sorted(found.steps) else None
+
+
+def _steps(names: Sequence[str], dates: Sequence[str]) -> RunSeries | None:
+    """The steps of runs in any order. ``None`` if there are too few, or two are equal."""
+    parts = list(zip_longest(*(re.split(r"(\d+)", name) for name in names)))
+    different = [place for place, texts in enumerate(parts) if len(set(texts)) > 1]
     days = [date.fromisoformat(iso).toordinal() for iso in dates if iso]
-    if len(days) == len(names) and days == sorted(set(days)):
-        return RunSeries("date", [day - days[0] for day in days], list(dates))
-    return None
-
-
-def _checkpoints(names: Sequence[str]) -> list[int] | None:
-    cut = [re.split(r"(\d+)", name) for name in names]
-    if len({len(parts) for parts in cut}) > 1:
+    if len(different) == 1 and different[0] % 2:
+        steps = [int(number) for number in parts[different[0]]]
+        found = RunSeries("checkpoint", steps, [f"{step:,}" for step in steps])
+    elif len(days) == len(names):
+        found = RunSeries("date", [day - min(days) for day in days], list(dates))
+    else:
         return None
-    different = [i for i, parts in enumerate(zip(*cut, strict=True)) if len(set(parts)) > 1]
-    if len(different) != 1 or not different[0] % 2:
-        return None
-    steps = [int(parts[different[0]]) for parts in cut]
-    return steps if steps == sorted(set(steps)) else None
+    return found if len(set(found.steps)) == len(names) > 2 else None
 
 
 def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
@@ -119,13 +117,9 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
     """
-    ordered = sorted(names, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
-    if series(ordered) is not None:
-        return ordered
-    days = dict(zip(names, dates, strict=False))
-    ordered = sorted(names, key=lambda name: days.get(name, ""))
-    dated = series(ordered, [days.get(name, "") for name in ordered])
-    return ordered if dated is not None else list(names)
+    found = _steps(names, dates)
+    steps = found.steps if found else range(len(names))
+    return [name for _, name in sorted(zip(steps, names, strict=True))]
 
 
 def curves(
