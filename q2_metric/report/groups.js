@@ -4,8 +4,8 @@
 const groups = (() => {
 const {element, known} = marks;
 const {columns, countedAt, facts, main, number, numbers, percent, several} = explain;
-const UNSUPPORTED = 32, CONTRADICTED = 64, CLAIMED = 256; // as in encode.py
-const FIRST = 4 + columns.length; // index of the first group in a row's numbers (encode.py)
+const UNSUPPORTED = 32, CONTRADICTED = 64, CLAIMED = 256; // as in page.py
+const FIRST = 4 + columns.length; // index of the first group in a row's numbers (page.py)
 const found = facts.groups || [];
 const names = found.map((one) => one.column);
 

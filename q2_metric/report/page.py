@@ -6,9 +6,14 @@ temporary file and are written one by one, so the memory does not grow with thei
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from enum import IntFlag
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,10 +25,9 @@ from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
 from q2_metric.report import MARK
-from q2_metric.report.compare import How
-from q2_metric.report.encode import json_rows, safe, source_hash, to_json
 from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.systems import (
+    Grouping,
     SideBySide,
     chosen,
     compare_runs,
@@ -32,20 +36,15 @@ from q2_metric.report.systems import (
     places,
     series,
 )
-from q2_metric.report.view import DROPPED
+from q2_metric.report.view import DROPPED, view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
-from q2_metric.scoring.verdict import GATED, VerdictCounts
+from q2_metric.rows.writers import each_text
+from q2_metric.scoring.outcome import CLAIMLESS
+from q2_metric.scoring.verdict import GATED, VerdictCounts, unsupported
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-MATCHED_BY: Mapping[How, str] = {
-    "id": "id",
-    "number": "row number, because the files have no ids",
-    "knowledge": "knowledge, question and history",
-    "order": "row number, because the texts are unknown",
-}
 
 WORDS: Mapping[str, str] = {
     "mean": "the mean score of the responses that count",
@@ -60,8 +59,17 @@ WORDS: Mapping[str, str] = {
 }
 """Explains the columns of the table of scores, in the same words on the page and in the docs."""
 
-_MOST_VERDICTS = 4
-"""The verdicts of more systems are folded away."""
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
+
+_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
+                            "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""Afterwards the JSON contains neither ``</script>`` nor ``<!--``."""
+
+Flag = IntFlag("Flag", [
+    "ERROR", "ASKED", "DIFFERS", "UNANSWERED", "SUPPORTED", "UNSUPPORTED", "CONTRADICTED",
+    "MISCITED", "CLAIMED", "SILENT"])
+"""Properties by which a reader can filter rows. ``browse.js`` uses the same numbers."""
 
 
 def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:
@@ -110,8 +118,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         # The newest of dated runs or checkpoints comes first, and is compared.
         order=list(range(len(runs)))[::-1 if steps else 1],
         versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
-        most=_MOST_VERDICTS, several=len(runs) > 1, matched_by=MATCHED_BY, comparisons=with_first,
-        reach=_reach(with_first), mixed=_mixed(runs),
+        several=len(runs) > 1, comparisons=with_first, reach=_reach(with_first), mixed=_mixed(runs),
         signed=any(score.signature for run in runs for score in run.scores),
         rows=json_rows(rows, places(runs), titles, measured, groups))
 
@@ -192,3 +199,69 @@ def _signed(value: float | None) -> str:
     """With a true minus sign."""
     text = NONE if value is None else f"{value:+.3f}".replace("-", "−")
     return "±0.000" if text[1:] == "0.000" else text
+
+
+def flags(row: OutputRow) -> Flag:
+    """The properties of a row that comes from :func:`~q2_metric.report.view.view`."""
+    states = [question["state"] for question in row["questions"]]
+    claims = row.get("claims") or ()
+    return Flag(
+        Flag.ERROR * (row.get("error") is not None)
+        | Flag.ASKED * bool(states)
+        | Flag.DIFFERS * ("differs" in states)
+        | Flag.UNANSWERED * any(question["how"] == "no_answer" for question in row["questions"])
+        | Flag.SUPPORTED * (bool(states) and set(states) == {"supported"})
+        | Flag.UNSUPPORTED * bool(unsupported(claims))
+        | Flag.CONTRADICTED * any(claim["verdict"] == "contradicted" for claim in claims)
+        | Flag.CLAIMED * bool(claims)
+        | Flag.MISCITED * any(claim.get("citation") == "wrong passage" for claim in claims)
+        | Flag.SILENT * (row.get("reason") in CLAIMLESS)
+    )
+
+
+def json_rows(
+    rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
+    measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
+) -> Iterator[str]:
+    """Yields each row as a line of JSON, ``[numbers, row]``.
+
+    The page parses the numbers of all rows, but parses a row only to show it. They are: index of
+    the row's system (``places``), :class:`Flag`, human label (1, 0 or null), lowest support of an
+    unsupported claim or null, the scores, and for each grouping a bit mask of the row's groups.
+    ``measured`` has the argument of :func:`~q2_metric.report.view.view` for each system.
+    """
+    from markupsafe import Markup
+
+    for index, (row, place) in enumerate(zip(rows, places, strict=True)):
+        shown = {**view(row, measured[place]), "system": place}
+        for field in ("questions", "claims"):
+            if shown.get(field):
+                shown[field] = list(map(_slim, shown[field]))
+        label = row.get("label")
+        failed = unsupported(shown.get("claims") or ())
+        numbers = [place, int(flags(shown)), None if label is None else int(label),
+                   min((claim["support"] for claim in failed), default=None),
+                   *(row.get(name) for name in columns),
+                   *(grouping.bits(row) for grouping in groupings)]
+        yield Markup((",\n" if index else "") + f"[{to_json(numbers)},{to_json(shown)}]")
+
+
+def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out null values, and ``plain``, because the row's own ``plain`` repeats it."""
+    return {name: value for name, value in item.items() if value is not None and name != "plain"}
+
+
+def to_json(value: object) -> str:
+    """Encodes a value as JSON that can stand in a script element of an HTML page."""
+    return json.dumps(each_text(value, safe), ensure_ascii=False, allow_nan=False,
+                      separators=(",", ":")).translate(_IN_SCRIPT)
+
+
+def source_hash(text: str) -> str:
+    """The source "'sha256-…'" of a Content-Security-Policy for a script or style with this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def safe(text: str) -> str:
+    """Replaces characters that HTML does not allow by U+FFFD. Character offsets stay the same."""
+    return _UNSAFE.sub("�", text)

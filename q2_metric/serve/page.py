@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from q2_metric.errors import Q2Error, machine_fault
-from q2_metric.report.encode import source_hash
+from q2_metric.report.page import source_hash
 from q2_metric.serve.explain import Explainer
 from q2_metric.serve.server import Guard, Server, body, check_type
 
