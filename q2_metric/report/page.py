@@ -86,7 +86,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
     measured = [shipped().covers(signatures)]
     facts = {"alone": True, **_facts([name for name in columns() if name in row], measured)}
     rows = json_rows([row], [0], list(facts["titles"]), measured)
-    return "".join(_page(facts, alone=True, rows=rows, signatures=signatures))
+    return "".join(_page(facts, rows=rows, signatures=signatures))
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
                  for run in runs],
     }
     return _page(
-        facts, alone=False, runs=runs, verdicts=verdicts, gated=GATED, series=steps,
+        facts, runs=runs, verdicts=verdicts, gated=GATED,
         # The newest of dated runs or checkpoints comes first, and is compared.
         order=list(range(len(runs)))[::-1 if steps else 1],
         versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
@@ -151,21 +151,16 @@ def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[st
     }
 
 
-def _page(facts: Mapping[str, Any], *, alone: bool, **values: Any) -> Iterator[str]:
-    """Fills in the template with ``values``; the scripts of the page read ``facts``."""
-    from markupsafe import Markup
-
+def _page(facts: Mapping[str, Any], **values: Any) -> Iterator[str]:
+    """Fills in the template with ``facts``, which the scripts of the page also read, and values."""
     names = ["report.css", "marks.js", "explain.js"]
-    if not alone:
+    if not facts.get("alone"):
         names += ["runs.js", "agree.js", "groups.js", "label.js", "browse.js"]
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
     return map(safe, _environment().get_template("page.html.j2").generate(
-        **values, alone=alone, scripts=[Markup(script) for script in scripts], style=Markup(style),
-        script_hashes=[source_hash(script) for script in scripts], style_hash=source_hash(style),
-        facts=Markup(to_json(facts)),
-        **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")}, words=WORDS,
-        mark=Markup(MARK), dash=NONE, version=__version__))
+        {"alone": False, **facts, **values}, facts=facts, scripts=scripts, style=style,
+        column_words=WORDS, mark=MARK, dash=NONE, version=__version__))
 
 
 @cache
@@ -176,7 +171,8 @@ def _environment() -> Environment:
         loader=PackageLoader("q2_metric", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": number, "signed": _signed, "percent": percent,
-                            "count": "{:,}".format, "shortened": shortened}
+                            "count": "{:,}".format, "shortened": shortened, "json": to_json,
+                            "source_hash": source_hash}
     return environment
 
 
@@ -230,8 +226,6 @@ def json_rows(
     unsupported claim or null, the scores, and for each grouping a bit mask of the row's groups.
     ``measured`` has the argument of :func:`~q2_metric.report.view.view` for each system.
     """
-    from markupsafe import Markup
-
     for index, (row, place) in enumerate(zip(rows, places, strict=True)):
         shown = {**view(row, measured[place]), "system": place}
         for field in ("questions", "claims"):
@@ -243,7 +237,7 @@ def json_rows(
                    min((claim["support"] for claim in failed), default=None),
                    *(row.get(name) for name in columns),
                    *(grouping.bits(row) for grouping in groupings)]
-        yield Markup((",\n" if index else "") + f"[{to_json(numbers)},{to_json(shown)}]")
+        yield f"{',' * bool(index)}\n[{to_json(numbers)},{to_json(shown)}]"
 
 
 def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
