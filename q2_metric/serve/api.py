@@ -3,6 +3,8 @@
 import asyncio
 import hmac
 import logging
+import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from q2_metric._version import __version__
 from q2_metric.errors import Q2Error, machine_fault
@@ -24,9 +27,8 @@ from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import Row
 from q2_metric.serve.detector import detection
 from q2_metric.serve.litellm import decision
-from q2_metric.serve.numbers import Numbers
 from q2_metric.serve.openapi import document
-from q2_metric.serve.queue import QueueFull, ScoringQueue
+from q2_metric.serve.queue import ScoringQueue
 from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
 from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.serve.streaming import Streams
@@ -35,8 +37,62 @@ from q2_metric.types import Example, Metric
 MOST_WAIT = 120.0
 """Seconds in which a request is scored."""
 
+_BUCKETS = {f'q2_request_seconds_bucket{{le="{most}"}}': float(most) for most in (
+    0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, "+Inf")}
+"""The seconds that a request in a bucket took at most."""
+
+_METRICS = (
+    ("q2_requests_total", "counter", "POST requests, by HTTP status."),
+    ("q2_rows_total", "counter", "Rows of answered requests, by result."),
+    ("q2_rows_waiting", "gauge", "Rows in the queue."),
+    ("q2_request_seconds", "histogram", "Duration of POST requests."),
+    ("q2_batch_rows", "summary", "Rows that were scored together."),
+)
+
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+class Numbers:
+    """What ``GET /v1/metrics`` reports: samples, in the text format of Prometheus."""
+
+    def __init__(self) -> None:
+        self.samples: defaultdict[str, float] = defaultdict(int, dict.fromkeys((
+            'q2_rows_total{result="scored"}', 'q2_rows_total{result="error"}', *_BUCKETS,
+            "q2_request_seconds_sum", "q2_request_seconds_count"), 0))
+
+    def middleware(self, app: ASGIApp) -> ASGIApp:
+        """Counts each POST request."""
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            async def seen(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    self.samples[f'q2_requests_total{{status="{message["status"]}"}}'] += 1
+                await send(message)
+
+            if scope["type"] != "http" or scope["method"] != "POST":
+                return await app(scope, receive, send)
+            started = time.perf_counter()
+            try:
+                await app(scope, receive, seen)
+            finally:
+                took = time.perf_counter() - started
+                for bucket, most in _BUCKETS.items():
+                    self.samples[bucket] += took <= most
+                self.samples["q2_request_seconds_sum"] += took
+                self.samples["q2_request_seconds_count"] += 1
+
+        return counted
+
+    def text(self, queue: ScoringQueue) -> str:
+        rows = sum(size * times for size, times in enumerate(queue.sizes))
+        now = {**self.samples, "q2_rows_waiting": queue.waiting, "q2_batch_rows_sum": rows,
+               "q2_batch_rows_count": sum(queue.sizes)}
+        lines = []
+        for name, kind, words in _METRICS:
+            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
+            lines += [f"{one} {value}" for one, value in now.items() if one.startswith(name)]
+        return "\n".join(lines) + "\n"
 
 
 class Api:
@@ -116,7 +172,8 @@ class Api:
             if scored is not None and scored.error is not None:
                 result["error"] = f"rows[{place}]: {scored.error}"
             results.append(result)
-            self.numbers.rows["scored" if result["error"] is None else "error"] += 1
+            kind = "scored" if result["error"] is None else "error"
+            self.numbers.samples[f'q2_rows_total{{result="{kind}"}}'] += 1
         return results
 
     async def _unless_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -130,9 +187,6 @@ class Api:
                 raise HTTPException(499, "The client has disconnected.")
             raise HTTPException(503, f"The rows were not scored within {MOST_WAIT:g} seconds. Send "
                                 "fewer or shorter rows.", headers={"Retry-After": "30"})
-        except QueueFull:
-            raise HTTPException(429, "Too many rows are waiting. Try again later.",
-                                headers={"Retry-After": "1"}) from None
         except HTTPException:
             raise
         except Exception as error:  # no row is the cause; the server continues

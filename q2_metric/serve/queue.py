@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from starlette.exceptions import HTTPException
+
 from q2_metric import scoring
 from q2_metric.engine.blocks import SLICE, characters, cut
 from q2_metric.types import Example, Metric, Score
@@ -19,10 +21,6 @@ T = TypeVar("T")
 
 MOST_WAITING = 256
 """Rows in the queue."""
-
-
-class QueueFull(Exception):
-    """The queue has no room for the rows of a request."""
 
 
 class Scored(NamedTuple):
@@ -58,10 +56,11 @@ class ScoringQueue:
 
     async def score(self, rows: Sequence[Example]) -> list[Scored]:
         """Results in the order of the rows. If the caller is cancelled, its rows leave the queue.
-        QueueFull: the queue has no room for all the rows. Q2Error: an error of which no row is the
-        cause, such as a lack of memory."""
+        HTTPException: the queue has no room for all the rows. Q2Error: an error of which no row is
+        the cause, such as a lack of memory."""
         if len(rows) > MOST_WAITING - len(self._queue):
-            raise QueueFull
+            raise HTTPException(429, "Too many rows are waiting. Try again later.",
+                                headers={"Retry-After": "1"})
         loop = asyncio.get_running_loop()
         mine = {loop.create_future(): row for row in rows}
         self._queue |= mine
