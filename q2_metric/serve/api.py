@@ -25,8 +25,7 @@ from q2_metric.files import parse_json
 from q2_metric.metrics.registry import signatures
 from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import Row
-from q2_metric.serve.detector import detection
-from q2_metric.serve.litellm import decision
+from q2_metric.serve.gateways import decision, detection
 from q2_metric.serve.openapi import document
 from q2_metric.serve.queue import ScoringQueue
 from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
