@@ -8,9 +8,11 @@ from q2_metric.rows.columns import Columns
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.rows.record import Record
-from q2_metric.serve.explain import LONGEST_ANSWER, LONGEST_SOURCES
 
 ScoreRows = Callable[[Sequence[Row]], Awaitable[list[OutputRow]]]
+
+LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
+"""In characters, of an answer (or question) and of its sources."""
 
 MOST_ROWS = 64
 """Of a request."""
