@@ -10,6 +10,7 @@ Schema = dict[str, Any]
 
 _TYPES = {"text": "string", "number": "number", "whole": "integer", "yes-no": "boolean",
           "object": "object", "json": "object"}
+_STRING = {"type": "string"}
 _ABOUT = {
     "response": "The text that is scored, or a chat whose last turn by the assistant is scored.",
     "knowledge": "The text that must support the response, or a list of passages.",
@@ -21,9 +22,6 @@ _ABOUT = {
 
 def document(layout: Layout, version: str) -> Schema:
     """Describes a server whose results have the fields of ``layout``."""
-    result = _object(layout.fields)
-    result["description"] = ("A row of q2 score --out. If the row could not be scored, error says "
-                             "why, and the scores are null.")
     schemas: Schema = {
         "Row": {
             "type": "object",
@@ -33,18 +31,17 @@ def document(layout: Layout, version: str) -> Schema:
             "examples": [{"response": "It opened in 1901.",
                           "knowledge": ["The tower opened in 1889.", "It is 330 metres tall."]}],
         },
-        "Rows": {"type": "object", "required": ["rows"], "properties": {
-            "rows": {"type": "array", "minItems": 1, "items": _ref("Row")}}},
-        "Result": result,
-        "Scores": {"type": "object", "required": ["results", "signatures"], "properties": {
+        "Rows": _object({"rows": {"type": "array", "minItems": 1, "items": _ref("Row")}}),
+        "Result": {**_schemas(layout.fields), "description":
+                   "A row of q2 score --out. If the row could not be scored, error says why, and "
+                   "the scores are null."},
+        "Scores": _object({
             "results": {"type": "array", "items": _ref("Result"),
                         "description": "One result for each row, in order."},
-            "signatures": {"type": "object", "additionalProperties": {"type": "string"},
-                           "description": "For each score, its models and settings."}}},
-        "Error": {"type": "object", "required": ["error"],
-                  "properties": {"error": {"type": "string"}}},
-        "Health": {"type": "object", "required": ["status", "version"], "properties": {
-            "status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}}},
+            "signatures": {"type": "object", "additionalProperties": _STRING,
+                           "description": "For each score, its models and settings."}}),
+        "Error": _object({"error": _STRING}),
+        "Health": _object({"status": {"enum": ["ok", "broken"]}, "version": _STRING}),
     }
     paths = {path: {method: _operation(*words)} for path, method, *words in _ROUTES}
     health = paths["/v1/health"]["get"]["responses"]
@@ -60,6 +57,21 @@ def document(layout: Layout, version: str) -> Schema:
     }
 
 
+def _object(properties: Schema) -> Schema:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _schemas(fields: Sequence[Field]) -> Schema:
+    return _object({field.name: _schema(field) for field in fields})
+
+
+def _schema(field: Field) -> Schema:
+    if field.form in ("texts", "objects"):
+        items = _STRING if field.form == "texts" else _schemas(field.fields)
+        return {"type": ["array", "null"], "items": items}
+    return {"type": [_TYPES[field.form], "null"]}
+
+
 def _ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -68,7 +80,7 @@ def _json(schema: Schema) -> Schema:
     return {"application/json": {"schema": schema}}
 
 
-_TEXT: Schema = {"schema": {"type": "string"}}
+_TEXT: Schema = {"schema": _STRING}
 _OTHERS = _json({"type": "object"})
 """The content of a route whose form another project has defined."""
 
@@ -106,16 +118,3 @@ def _operation(name: str, summary: str, reply: Schema, asked: Schema | None = No
         **{status: {"description": words, "content": _json(_ref("Error"))}
            for status, words in _REFUSALS.items() if asked or status == "default"},
     }}
-
-
-def _object(fields: Sequence[Field]) -> Schema:
-    return {"type": "object", "required": [field.name for field in fields],
-            "properties": {field.name: _schema(field) for field in fields}}
-
-
-def _schema(field: Field) -> Schema:
-    if field.form == "texts":
-        return {"type": ["array", "null"], "items": {"type": "string"}}
-    if field.form == "objects":
-        return {"type": ["array", "null"], "items": _object(field.fields)}
-    return {"type": [_TYPES[field.form], "null"]}
