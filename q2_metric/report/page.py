@@ -25,7 +25,7 @@ from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
 from q2_metric.report import MARK
-from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
+from q2_metric.report.findings import DROPPED, MEANINGS, NO_SUPPORT, SIGNS, shipped, view
 from q2_metric.report.systems import (
     Grouping,
     SideBySide,
@@ -36,7 +36,6 @@ from q2_metric.report.systems import (
     places,
     series,
 )
-from q2_metric.report.view import DROPPED, view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.rows.writers import each_text
@@ -198,7 +197,7 @@ def _signed(value: float | None) -> str:
 
 
 def flags(row: OutputRow) -> Flag:
-    """The properties of a row that comes from :func:`~q2_metric.report.view.view`."""
+    """The properties of a row that comes from :func:`~q2_metric.report.findings.view`."""
     states = [question["state"] for question in row["questions"]]
     claims = row.get("claims") or ()
     return Flag(
@@ -224,7 +223,7 @@ def json_rows(
     The page parses the numbers of all rows, but parses a row only to show it. They are: index of
     the row's system (``places``), :class:`Flag`, human label (1, 0 or null), lowest support of an
     unsupported claim or null, the scores, and for each grouping a bit mask of the row's groups.
-    ``measured`` has the argument of :func:`~q2_metric.report.view.view` for each system.
+    ``measured`` has the argument of :func:`~q2_metric.report.findings.view` for each system.
     """
     for index, (row, place) in enumerate(zip(rows, places, strict=True)):
         shown = {**view(row, measured[place]), "system": place}

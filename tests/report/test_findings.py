@@ -10,9 +10,16 @@ import pytest
 from q2_metric.cli.render import systems_table
 from q2_metric.engine.result import SystemRun
 from q2_metric.report import findings
-from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
+from q2_metric.report.findings import (
+    Reliability,
+    Share,
+    of_fallback,
+    of_question,
+    of_sentence,
+    unasked,
+    view,
+)
 from q2_metric.report.page import WORDS, Flag, flags
-from q2_metric.report.view import unasked, view
 from q2_metric.rows.plain import plain
 from q2_metric.types import SystemScore
 from tools.training.reliability import kinds_of
