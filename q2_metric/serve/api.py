@@ -27,8 +27,7 @@ from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import Row
 from q2_metric.serve.gateways import decision, detection
 from q2_metric.serve.openapi import document
-from q2_metric.serve.queue import ScoringQueue
-from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
+from q2_metric.serve.queue import MOST_ROWS, ScoreRows, ScoringQueue, row_of
 from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.serve.streaming import Streams
 from q2_metric.types import Example, Metric

@@ -18,7 +18,7 @@ from q2_metric.rows.plain import REASONS
 from q2_metric.rows.record import value_of
 from q2_metric.scoring import check_threshold
 from q2_metric.scoring.verdict import GATED, THRESHOLD, claim_words, falls_short, unsupported
-from q2_metric.serve.rows import MOST_ROWS, ScoreRows, row_of
+from q2_metric.serve.queue import MOST_ROWS, ScoreRows, row_of
 from q2_metric.text.given import all_text
 
 _CONTEXT, _ANSWER = "\n\nExcerpt 1:\n", "\n\nAnswer to verify:\n"

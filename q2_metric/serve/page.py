@@ -23,7 +23,7 @@ from q2_metric.errors import InputError, Q2Error, machine_fault
 from q2_metric.report.page import explanation as explained
 from q2_metric.report.page import source_hash
 from q2_metric.rows.fields import Layout, output_row
-from q2_metric.serve.rows import LONGEST_ANSWER, LONGEST_SOURCES
+from q2_metric.serve.queue import LONGEST_ANSWER, LONGEST_SOURCES
 from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.text.citations import has_labels
 from q2_metric.text.given import is_blank

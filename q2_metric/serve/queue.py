@@ -1,26 +1,65 @@
-"""Scores the rows of several requests together, in the order in which they arrived.
+"""Reads the rows of requests as rows of files are read, and scores those of several requests
+together, in the order in which they arrived.
 
 The rows wait in a queue of limited size. One thread scores: the models use all cores themselves.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from starlette.exceptions import HTTPException
 
 from q2_metric import scoring
 from q2_metric.engine.blocks import SLICE, characters, cut
+from q2_metric.errors import InputError
+from q2_metric.rows.columns import Columns
+from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.read import BadRow, Row, read_rows
+from q2_metric.rows.record import Record
 from q2_metric.types import Example, Metric, Score
 
 A = TypeVar("A")
 T = TypeVar("T")
 
+ScoreRows = Callable[[Sequence[Row]], Awaitable[list[OutputRow]]]
+
+LONGEST_ANSWER, LONGEST_SOURCES = 20_000, 200_000
+"""In characters, of an answer (or question) and of its sources."""
+
+MOST_ROWS = 64
+"""Of a request."""
+
 MOST_WAITING = 256
 """Rows in the queue."""
+
+
+class _FieldNames(Columns):
+    def option(self, field: str) -> str:
+        return f"the name {field!r}"
+
+
+def row_of(where: str, given: object, *, place: int = 0, need_response: bool = True) -> Row:
+    """A row of a request; a BadRow, whose error begins with ``where``, if it cannot be scored."""
+    if not isinstance(given, Mapping):
+        return BadRow(place, None, f"{where}: is not an object")
+    try:
+        # Each row is read by itself: its neighbours do not change which fields are read.
+        [row] = read_rows(where, _FieldNames(), given=[Record(where, given)], blank=True,
+                           need_response=need_response)
+    except InputError as error:
+        words = str(error).strip()
+        return BadRow(place, None, words if words.startswith(where) else f"{where}: {words}")
+    if row.id == "(row 1)":  # the row has a blank id
+        row = replace(row, id=None)
+    for name, longest in (("response", LONGEST_ANSWER), ("knowledge", LONGEST_SOURCES)):
+        if (length := len(getattr(row, name, ""))) > longest:
+            return BadRow(place, row.id, f"{where}: the {name} has {length:,} characters; it may "
+                          f"have at most {longest:,}; use q2 score for longer texts")
+    return row
 
 
 class Scored(NamedTuple):

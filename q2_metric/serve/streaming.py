@@ -16,8 +16,7 @@ from q2_metric.metrics.groundedness import Groundedness, Stream
 from q2_metric.rows.fields import CLAIMS, Layout, output_row
 from q2_metric.rows.read import BadRow
 from q2_metric.scoring.verdict import GATED
-from q2_metric.serve.queue import ScoringQueue
-from q2_metric.serve.rows import LONGEST_ANSWER, row_of
+from q2_metric.serve.queue import LONGEST_ANSWER, ScoringQueue, row_of
 from q2_metric.serve.server import MOST_BYTES, check_type
 from q2_metric.types import Example, Judgement, Metric, Score
 
