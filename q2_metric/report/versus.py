@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from q2_metric.engine.result import SystemRun
 from q2_metric.errors import InputError
-from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Interval, around
+from q2_metric.evaluation.statistics import N_BOOTSTRAP, SEED, Floats, Interval, around
 from q2_metric.evaluation.tables import Cell, Column, Report, Table
 from q2_metric.metrics.bootstrap import resampled
 from q2_metric.metrics.overlap import bleu_of, bleu_signature, bleu_statistics
@@ -20,9 +23,6 @@ from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.rows.record import repeated
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
-
-if TYPE_CHECKING:
-    from q2_metric.metrics.bootstrap import Floats
 
 REFERENCES = ("reference", "references", "gold", "gold_answer", "ground_truth", "expected_output",
               "target")
@@ -61,17 +61,17 @@ def versus(
     means = [[_cell(own[name].value, own[name].interval) for name in shared] for own in scores]
     counts = [[own[name].n for name in shared] for own in scores]
     titles = [title(name) for name in shared]
-    if all(golds):
+    known = [own for own in golds if own is not None]
+    if len(known) == len(golds):
         from sacrebleu.metrics.bleu import BLEU
 
         titles += ["F1 (reference)", "BLEU (reference)"]
         signatures["bleu"] = bleu_signature(BLEU(), "bleu")
-        known = [[gold for gold in own if gold] for own in golds]
         for row, numbers, own in zip(means, counts, known, strict=True):
-            row += _gold_means(own)
-            numbers += [len(own)] * 2
-        for all_, theirs, matched in zip(changes, golds[1:], pairs, strict=True):
-            all_ += _gold_differences([(golds[0][a], theirs[b]) for a, b in matched])
+            row += own.means()
+            numbers += [int((~np.isnan(own.statistics[:, 0])).sum())] * 2
+        for all_, theirs, matched in zip(changes, known[1:], pairs, strict=True):
+            all_ += _gold_differences(known[0], theirs, matched)
     together = all(len(set(own)) == 1 for own in counts)
     numbered = ["n"] if together else [f"n ({name})" for name in titles]
     table = Table(
@@ -110,31 +110,34 @@ def _tested(
         "first is sacrebleu's and too small: report the second.")
 
 
-class _Gold(NamedTuple):
-    """A response beside its references: its F1, and its statistics of BLEU."""
+class _Golds(NamedTuple):
+    """The references of each row of a system, and the statistics (rows, 11) of its response beside
+    them: F1, and 10 of BLEU. They are NaN for a row without a response."""
 
-    references: tuple[str, ...]
-    f1: float
-    bleu: Sequence[float]
+    references: list[tuple[str, ...]]
+    statistics: Floats
+
+    def means(self) -> list[Cell]:
+        there = self.statistics[~np.isnan(self.statistics[:, 0])]
+        return [_mean(there[:, 0], lambda sums: sums / len(there)), _mean(there[:, 1:], bleu_of)]
 
 
-def _golds(run: SystemRun, rows: Iterable[OutputRow], column: str | None) -> list[_Gold | None]:
-    """For each row, its response beside the references; ``None`` for a row without a response.
-    Empty if a row has no reference."""
-    golds: list[_Gold | None] = []
+def _golds(run: SystemRun, rows: Iterable[OutputRow], column: str | None) -> _Golds | None:
+    """``None`` if a row has no reference."""
+    all_, statistics = [], []
     for row in rows:
-        references = tuple(_references(row, column))
+        all_.append(references := tuple(_references(row, column)))
         if row.get("error") is not None:
-            golds.append(None)
+            statistics.append([math.nan] * 11)
         elif references:
             said = row.get("response") or ""
-            golds.append(_Gold(references, max(token_f1(said, one) for one in references),
-                               bleu_statistics(said, references)))
+            statistics.append([max(token_f1(said, one) for one in references),
+                               *bleu_statistics(said, references)])
         elif column is not None:
             raise InputError(f"{run.name}: row {row['id']} has no text in the column {column!r}")
         else:
-            return []
-    return golds
+            return None
+    return _Golds(all_, np.array(statistics))
 
 
 def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
@@ -146,18 +149,6 @@ def _references(row: Mapping[str, Any], column: str | None) -> Iterator[str]:
             yield text
 
 
-def _statistics(golds: Sequence[_Gold]) -> tuple[Floats, Floats]:
-    """The F1 of each response, and its statistics of BLEU."""
-    import numpy as np
-
-    return np.array([gold.f1 for gold in golds]), np.array([gold.bleu for gold in golds])
-
-
-def _gold_means(golds: Sequence[_Gold]) -> list[Cell]:
-    f1, bleu = _statistics(golds)
-    return [_mean(f1, lambda sums: sums / len(f1)), _mean(bleu, bleu_of)]
-
-
 def _mean(rows: Floats, measure: Callable[[Floats], Floats]) -> Cell:
     if not len(rows):
         return None
@@ -166,16 +157,16 @@ def _mean(rows: Floats, measure: Callable[[Floats], Floats]) -> Cell:
 
 
 def _gold_differences(
-    pairs: Sequence[tuple[_Gold | None, _Gold | None]]
+    first: _Golds, second: _Golds, pairs: Sequence[tuple[int, int]]
 ) -> list[compare.PairedDifference]:
-    there = [(one, other) for one, other in pairs if one and other]
-    for one, other in there:
-        if one.references != other.references:
-            raise InputError(f"the references of two systems differ: {one.references[0]!r} and "
-                             f"{other.references[0]!r}")
-    (f1, bleu), (other_f1, other_bleu) = (_statistics([pair[i] for pair in there]) for i in (0, 1))
-    return [compare.difference("f1", f1, other_f1, tests=True),
-            compare.difference("bleu", bleu, other_bleu, bleu_of, tests=True)]
+    one, other = (golds.statistics[[pair[side] for pair in pairs]]
+                  for side, golds in enumerate((first, second)))
+    there = ~np.isnan(one[:, 0] + other[:, 0])
+    for (a, b), counts in zip(pairs, there, strict=True):
+        if counts and (was := first.references[a]) != (now := second.references[b]):
+            raise InputError(f"the references of two systems differ: {was[0]!r} and {now[0]!r}")
+    return [compare.difference("f1", one[there, 0], other[there, 0], tests=True),
+            compare.difference("bleu", one[there, 1:], other[there, 1:], bleu_of, tests=True)]
 
 
 def _cell(value: float | None, ends: tuple[float, float] | None) -> Cell:
