@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from q2_metric.engine.manifest import Manifest, beside, check_unedited, read_manifest, signs
 from q2_metric.engine.result import SystemRun, values_of
@@ -24,7 +24,7 @@ from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow
 from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.record import repeated, value_of
 from q2_metric.rows.spreadsheet import from_cell
-from q2_metric.scoring import NO_CLAIM, Aggregate, NoClaim
+from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind
 
@@ -149,9 +149,8 @@ def files_of(paths: Sequence[str]) -> list[str]:
 def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
     manifest = _manifest(path)
     settings = manifest["settings"]
-    no_claim, group_by = settings.get("no_claim"), settings.get("group_by")
-    # A manifest that someone has edited may have any values.
-    aggregate = Aggregate(no_claim=no_claim if no_claim in get_args(NoClaim) else NO_CLAIM)
+    group_by = settings.get("group_by")
+    aggregate = Aggregate(no_claim=settings.get("no_claim"))
     run = SystemRun(
         name, group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
         date=day(path))

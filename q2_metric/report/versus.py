@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,10 +100,12 @@ def _tested(
         (Column("metric", "text"), Column("system", "text"), Column("difference"),
          Column("p (bootstrap)", "p"), Column("p (randomisation)", "p"), Column("better", "count"),
          Column("worse", "count"), Column("same", "count"), Column("pairs", "count")),
-        tuple((name, run.name, _cell(change.value, change.interval), change.p_bootstrap,
-               change.p_randomised, change.better, change.worse, change.same, change.n)
+        tuple((name, run.name, _cell(change.value, change.interval), *p_values, change.better,
+               change.worse, change.same, change.n)
               for name, all_ in zip(titles, zip(*changes, strict=True), strict=True)
-              for run, change in zip(others, _adjusted(all_), strict=True)),
+              for run, change, *p_values in zip(
+                  others, all_, compare.holm([one.p_bootstrap for one in all_]),
+                  compare.holm([one.p_randomised for one in all_]), strict=True)),
         f"Two-sided p-values{holm_words}: paired bootstrap with {N_BOOTSTRAP:,} resamples, paired "
         f"approximate randomisation with {compare.TRIALS:,} trials, both with seed {SEED}. The "
         "first is sacrebleu's and too small: report the second.")
@@ -225,9 +226,3 @@ def _other_rows(name: str, ids: Sequence[str], where: str, how: str = "") -> Inp
     some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
     return InputError(f"{name}: {rows} not {where}: {some}{how}; systems are compared on the same "
                       "rows")
-
-
-def _adjusted(all_: Sequence[compare.PairedDifference]) -> list[compare.PairedDifference]:
-    adjusted = zip(all_, compare.holm([one.p_bootstrap for one in all_]),
-                   compare.holm([one.p_randomised for one in all_]), strict=True)
-    return [replace(one, p_bootstrap=a, p_randomised=b) for one, a, b in adjusted]
