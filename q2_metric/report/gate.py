@@ -25,15 +25,14 @@ Outcome = Literal[
 - "missing": only the baseline has it.
 """
 
-FAILING: Mapping[str, tuple[Outcome, ...]] = {
-    "allow": ("failed", "error"), "allow_missing": ("missing",), "allow_unscored": ("unscored",),
-    "allow_changed": ("changed",)}
-
 _WORDS: Mapping[Outcome, str] = {
     "missing": "only in the baseline",
     "unscored": "with a score in the baseline and none now",
     "changed": "with other texts than in the baseline",
 }
+
+FAILING: Mapping[str, tuple[Outcome, ...]] = {
+    "allow": ("failed", "error"), **{f"allow_{outcome}": (outcome,) for outcome in _WORDS}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +84,6 @@ class Gate:
                 for case in cases]
 
     @property
-    def worse(self) -> bool:
-        """Whether the 95 % interval of the mean difference to the baseline is below 0."""
-        change = self.change
-        return change is not None and change.interval is not None and change.interval[1] < 0
-
-    @property
     def passed(self) -> bool:
         return not self.refused() and not self.whole
 
@@ -98,10 +91,12 @@ class Gate:
     def whole(self) -> dict[str, str]:
         """Why the run as a whole fails: the reasons by a short name.
 
-        It fails if the mean is worse, if no response has a score, or if more than half of the
+        It fails if the 95 % interval of the change of the mean is below 0, if no response has a score, or if more than half of the
         responses, or of those that the baseline lacks, are empty, have no knowledge or are not in
         English. Then the retrieval or the generator may be broken."""
-        reasons = {"mean": self.mean_change} if self.worse else {}
+        change = self.change
+        is_worse = change is not None and change.interval is not None and change.interval[1] < 0
+        reasons = {"mean": self.mean_change} if is_worse else {}
         rows = [case for case in self.cases if case.outcome != "missing"]
         if self.allowed.get("allow_unscored", 0) is not None:
             for group, few in (("responses", rows), ("new rows", [one for one in rows if one.new])):

@@ -128,17 +128,15 @@ def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[st
     models."""
     # Columns of the registry come first, in its order.
     names = [name for name in dict.fromkeys([*columns(), *shown]) if name in shown]
-    metrics: dict[str, dict[str, Any]] = {}
-    for name in names:
-        metric, _ = of_column(name)
-        described = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
-        if metric.evidence_class() is not None:
-            described["listed"] = metric.listed
-        described["columns"].append(name)
+    owners = {name: of_column(name)[0] for name in names}
     table = shipped()
     return {
         "titles": {name: title(name) for name in names},
-        "metrics": list(metrics.values()),
+        "metrics": [
+            {"columns": [name for name in names if owners[name] == metric],
+             "details": metric.details,
+             **({} if metric.evidence_class() is None else {"listed": metric.listed})}
+            for metric in dict.fromkeys(owners.values())],
         "measured": [bool(covered) for covered in measured],
         "findings": {kind: [finding.share, finding.low, finding.high, finding.n]
                      for kind, finding in table.findings.items()} if any(measured) else {},

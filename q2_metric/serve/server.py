@@ -159,23 +159,19 @@ class _Timely(H11Protocol):
     """Closes a connection on which the head of a request is not complete in time. uvicorn would
     wait for ever."""
 
-    _late: asyncio.TimerHandle | None = None
-
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.conn.their_state is h11.IDLE:
-            self._wait()
-        elif self._late is not None:
+        if self.conn.their_state is not h11.IDLE:
             self._late.cancel()
-            self._late = None
+        elif self._late.cancelled():
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._late is not None:
-            self._late.cancel()
+        self._late.cancel()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -185,5 +181,4 @@ class _Timely(H11Protocol):
         super().shutdown()
 
     def _wait(self) -> None:
-        if self._late is None:
-            self._late = self.loop.call_later(MOST_SECONDS, self.transport.abort)
+        self._late = self.loop.call_later(MOST_SECONDS, self.transport.abort)
