@@ -91,9 +91,10 @@ class Gate:
     def whole(self) -> dict[str, str]:
         """Why the run as a whole fails: the reasons by a short name.
 
-        It fails if the 95 % interval of the change of the mean is below 0, if no response has a score, or if more than half of the
-        responses, or of those that the baseline lacks, are empty, have no knowledge or are not in
-        English. Then the retrieval or the generator may be broken."""
+        It fails if the 95 % interval of the change of the mean is below 0, if no response has a
+        score, or if more than half of the responses, or of those that the baseline lacks, are
+        empty, have no knowledge or are not in English. Then the retrieval or the generator may be
+        broken."""
         change = self.change
         is_worse = change is not None and change.interval is not None and change.interval[1] < 0
         reasons = {"mean": self.mean_change} if is_worse else {}

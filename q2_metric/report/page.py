@@ -45,19 +45,6 @@ from q2_metric.scoring.verdict import GATED, VerdictCounts, unsupported
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-WORDS: Mapping[str, str] = {
-    "mean": "the mean score of the responses that count",
-    "95 % interval":
-        "the range in which the mean of other such responses would probably be (bootstrap)",
-    "coverage": "the share of responses with a valid question of Q²",
-    "no answer": "the share of questions that the knowledge does not answer",
-    "fallback": "the share of responses without a valid question. NLI judges each of these "
-                "responses as a whole",
-    "no claim": "the share of responses that claim nothing",
-    "n": "the number of responses that count in the mean",
-}
-"""Explains the columns of the table of scores, in the same words on the page and in the docs."""
-
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
 
@@ -157,7 +144,7 @@ def _page(facts: Mapping[str, Any], **values: Any) -> Iterator[str]:
         files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
     return map(safe, _environment().get_template("page.html.j2").generate(
         {"alone": False, **facts, **values}, facts=facts, scripts=scripts, style=style,
-        column_words=WORDS, mark=MARK, dash=NONE, version=__version__))
+        mark=MARK, dash=NONE, version=__version__))
 
 
 @cache
