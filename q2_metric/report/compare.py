@@ -8,16 +8,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from q2_metric.metrics.bootstrap import SEED, percentiles, resampled
 from q2_metric.rows.record import are_numbers
 from q2_metric.scoring import NoClaim
 from q2_metric.scoring.outcome import merged, of_row
 
-if TYPE_CHECKING:
-    from q2_metric.metrics.bootstrap import Floats
-
+Floats = NDArray[np.float64]
 How = Literal["id", "number", "knowledge", "order"]
 """How rows were matched; "number": by ids that are only row numbers, "knowledge": by IDENTITY."""
 
@@ -186,8 +187,6 @@ def difference(
     Unlike sacrebleu, a trial with exactly the observed difference counts as extreme (Noreen, 1989),
     so that a system does not differ from itself.
     """
-    import numpy as np
-
     one, other = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if measure is None:
         rows = changes = (other - one)[~np.isnan(other - one)]
@@ -220,8 +219,6 @@ def difference(
 
 def _swapped(rows: Floats, exchanged: Floats) -> Floats:
     """The sums over all rows if the two responses of random rows are exchanged."""
-    import numpy as np
-
     rng = np.random.default_rng(SEED)
     # NumPy draws 32 booleans from one random number: 32 trials at a time give sacrebleu's draws.
     step = max(32, _AT_ONCE // len(rows) // 32 * 32)

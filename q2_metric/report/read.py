@@ -218,15 +218,13 @@ def _manifest(path: str) -> Manifest:
 def _value(value: object, field: Field, where: str) -> Any:
     """Checks the value of a field, and converts the text of a csv cell."""
     wanted, words = _KINDS[field.form]
-    if value == "":
-        return None
     if isinstance(value, str) and wanted is not str:
         with suppress(ValueError, RecursionError):  # it remains a text, which is wrong
             value = parse_json(value)
+    if value is None or value == "":
+        return None
     if wanted is float and type(value) is int:
         value = float(value)
-    if value is None:
-        return None
     if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
         raise InputError(f"{where}: the field {field.name!r} is not {words}")
     return _items(value, field, where) if isinstance(value, list) else value

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.exceptions import HTTPException
 
@@ -22,7 +22,6 @@ from q2_metric.rows.read import BadRow, Row, read_rows
 from q2_metric.rows.record import Record
 from q2_metric.types import Example, Metric, Score
 
-A = TypeVar("A")
 T = TypeVar("T")
 
 ScoreRows = Callable[[Sequence[Row]], Awaitable[list[OutputRow]]]
@@ -110,10 +109,10 @@ class ScoringQueue:
             for future in mine:
                 self._queue.pop(future, None)
 
-    async def call(self, work: Callable[[A], T], argument: A) -> T:
+    async def call(self, work: Callable[..., T], *arguments: Any) -> T:
         """What ``work`` returns. It runs between batches, in their thread."""
         assert self._thread is not None
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, argument)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     async def _run(self) -> None:
         while True:

@@ -27,6 +27,7 @@ LONGEST_PAUSE = 120.0
 """Seconds between two pieces of a response."""
 
 MEDIA_TYPE = "application/x-ndjson"
+_Lines = AsyncIterator[tuple[int, object]]
 
 
 class Streams:
@@ -48,7 +49,7 @@ class Streams:
                                 headers={"Retry-After": "5"})
         lines = _lines(request)
         try:
-            example = row_of("line 1", await anext(lines), need_response=False)
+            example = row_of("line 1", (await anext(lines))[1], need_response=False)
         except (InputError, StopAsyncIteration) as error:
             raise HTTPException(400, str(error) or "The body is empty.") from error
         if isinstance(example, BadRow):
@@ -57,12 +58,11 @@ class Streams:
             self._events(self._metric.stream(example), lines), media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
-    async def _events(self, stream: Stream, lines: AsyncIterator[object]) -> AsyncIterator[str]:
-        number, length = 1, 0
+    async def _events(self, stream: Stream, lines: _Lines) -> AsyncIterator[str]:
+        length = 0
         self._open += 1
         try:
-            async for line in lines:
-                number += 1
+            async for number, line in lines:
                 text = line.get("text") if isinstance(line, Mapping) else None
                 if not isinstance(text, str):
                     raise InputError(f'line {number} is not an object such as {{"text": "…"}}')
@@ -72,7 +72,7 @@ class Streams:
                                      f"{LONGEST_ANSWER:,} characters")
                 for one in await self._queue.call(stream.add, text):
                     yield _event("claim", _claim(stream.example, one))
-            for one in await self._queue.call(Stream.end, stream):
+            for one in await self._queue.call(stream.end):
                 yield _event("claim", _claim(stream.example, one))
             assert stream.score is not None
             row = output_row(0, stream.example, {GATED: stream.score}, Layout([GATED]))
@@ -94,8 +94,8 @@ class _Events(StreamingResponse):
         await self.stream_response(send)
 
 
-async def _lines(request: Request) -> AsyncIterator[object]:
-    """The JSON values of the body's lines. InputError: a line is not JSON, is late or too long."""
+async def _lines(request: Request) -> _Lines:
+    """The numbers and values of the lines. InputError: one is not JSON, is late or too long."""
     rest, size, number, pieces = b"", 0, 0, request.stream()
     while True:
         try:
@@ -110,7 +110,7 @@ async def _lines(request: Request) -> AsyncIterator[object]:
         for line in filter(bytes.strip, lines):
             number += 1
             try:
-                yield parse_json(line.decode())
+                yield number, parse_json(line.decode())
             except (ValueError, RecursionError) as error:
                 raise InputError(f"line {number} is not JSON in UTF-8") from error
         if piece is None:
