@@ -65,33 +65,27 @@ IDENTITY = ("knowledge", "question", "history")
 """What identifies a row. Only the response may differ between two systems."""
 
 
-@dataclass(slots=True)
 class SystemValues:
     """What is needed to match and compare the rows of a system, in their order. ``contexts`` are
     hashes of each row's :data:`IDENTITY`; ``None`` if its texts are unknown (a row without
     knowledge has a context). ``scores`` has, by metric, each row's number that counts in the mean,
     or NaN."""
 
-    ids: list[str] = field(default_factory=list)
-    contexts: list[tuple[int, ...] | None] = field(default_factory=list)
-    scores: dict[str, array[float]] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, no_claim: NoClaim, rows: Iterable[Mapping[str, Any]], metrics: Sequence[str]
-    ) -> SystemValues:
-        values = cls()
+    def __init__(
+        self, no_claim: NoClaim, rows: Iterable[Mapping[str, Any]], metrics: Sequence[str]
+    ) -> None:
+        self.ids: list[str] = []
+        self.contexts: list[tuple[int, ...] | None] = []
+        self.scores = {metric: array("d") for metric in metrics}
         for row in rows:
-            values.ids.append(row["id"])
+            self.ids.append(row["id"])
             parts = (row.get("knowledge"), row.get("question"), tuple(row.get("history") or ()))
             unknown = parts[0] is None and row.get("reason") != "no_knowledge"
-            values.contexts.append(None if unknown else tuple(map(hash, parts)))
+            self.contexts.append(None if unknown else tuple(map(hash, parts)))
             numbers = merged(of_row(row), no_claim)
-            for metric in metrics:
+            for metric, values in self.scores.items():
                 value = numbers.get(metric)
-                values.scores.setdefault(metric, array("d")).append(
-                    math.nan if value is None else value)
-        return values
+                values.append(math.nan if value is None else value)
 
     @property
     def unchecked(self) -> str:

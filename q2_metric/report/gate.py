@@ -193,7 +193,7 @@ def gate(
         if signed and old_signed and signed != old_signed:
             raise mismatch(metric, (old_name, old_signed), (name, signed))
         remarks += _unsigned(old_name, old_signed)
-        first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
+        first, second = (SystemValues(files.runs[0].no_claim, read, [metric])
                          for files, read in ((baseline, old), (scored, rows)))
         found = match(first, second)
         if found is None:

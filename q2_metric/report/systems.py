@@ -55,7 +55,7 @@ def compare_runs(
     if len(runs) < 2:
         return []
     left = iter(rows)
-    columns = [SystemValues.of(run.no_claim, islice(left, run.rows),
+    columns = [SystemValues(run.no_claim, islice(left, run.rows),
                                [score.name for score in run.scores]) for run in runs]
     offsets = [0, *accumulate(run.rows for run in runs)]
     wanted = [(0, place) for place in range(1, len(runs))]

@@ -50,7 +50,7 @@ def versus(
     shared = _columns(files.runs, columns)
     signatures = {name: _signature(files.runs, name) for name in shared}
     read = list(zip(files.runs, files.rows, strict=True))
-    one, *more = [compare.SystemValues.of(run.no_claim, rows, shared) for run, rows in read]
+    one, *more = [compare.SystemValues(run.no_claim, rows, shared) for run, rows in read]
     golds = [_golds(run, rows, reference) for run, rows in read]
     pairs = [_same_rows(first, one, run, system)
              for run, system in zip(others, more, strict=True)]
