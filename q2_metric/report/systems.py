@@ -56,7 +56,7 @@ def compare_runs(
         return []
     left = iter(rows)
     columns = [SystemValues(run.no_claim, islice(left, run.rows),
-                               [score.name for score in run.scores]) for run in runs]
+                            [score.name for score in run.scores]) for run in runs]
     offsets = [0, *accumulate(run.rows for run in runs)]
     wanted = [(0, place) for place in range(1, len(runs))]
     wanted += [(place - 1, place) for place in range(2, len(runs)) if neighbours]
