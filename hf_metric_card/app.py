@@ -10,7 +10,7 @@ from html import escape
 import gradio as gr
 
 from q2_metric import Q2Error, scoring
-from q2_metric.serve.explain import Explainer
+from q2_metric.serve.page import Explainer
 
 EXAMPLES = [
     ["The tower was built from 1887 to 1889. It was designed by Pablo Picasso.",

@@ -34,7 +34,7 @@ def compare(
 
     All systems must have the same rows, and scores with the same signatures.
     """
-    from q2_metric.report.versus import versus
+    from q2_metric.report.compare import versus
 
     with ExitStack() as files:
         read = read_scores(files_of(scores), files, systems_by=systems_by)

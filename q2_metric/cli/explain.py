@@ -25,7 +25,7 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     These are questions, answers and claims. With -m scale, it shows for each claim the sentence of
     the knowledge that supports it best, or the nearest sentence.
     """
-    from q2_metric.report.view import view
+    from q2_metric.report.findings import view
     from q2_metric.rows.fields import Layout, output_row
     from q2_metric.scoring import given, score_rows
     from q2_metric.text.given import is_blank

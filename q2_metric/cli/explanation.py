@@ -8,8 +8,7 @@ from rich.text import Text
 
 from q2_metric.cli.render import VERDICTS, bare_table, console, print_signatures, safe_text
 from q2_metric.metrics.registry import METRICS, entry
-from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
-from q2_metric.report.view import DROPPED, WHOLE, supported, view
+from q2_metric.report.findings import DROPPED, NO_SUPPORT, SIGNS, WHOLE, shipped, supported, view
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import REASONS
 from q2_metric.rows.plain import number as value

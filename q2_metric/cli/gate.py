@@ -17,19 +17,16 @@ from q2_metric.engine.run import JobRun, Listener
 from q2_metric.errors import InputError
 from q2_metric.files import STDIN, opener, replacing, rereadable
 from q2_metric.metrics.registry import columns
-from q2_metric.report import ci
-from q2_metric.report.gate import FAILING, Gate
-from q2_metric.report.gate import gate as decide
-from q2_metric.report.read import ScoreFiles, read_scores
-from q2_metric.report.spool import Spool
+from q2_metric.report import gate as gates
+from q2_metric.report.read import ScoreFiles, Spool, read_scores
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
 from q2_metric.scoring import check_threshold
 from q2_metric.scoring.verdict import GATED, THRESHOLD
 
 SHOWN = 10
-JUNIT = ours(ci.JUNIT, "a JUnit file of q2 gate")
-COMMENT = ours(ci.COMMENT, "a comment of q2 gate")
+JUNIT = ours(gates.JUNIT, "a JUnit file of q2 gate")
+COMMENT = ours(gates.COMMENT, "a comment of q2 gate")
 
 
 def _most(_ctx: click.Context, _option: click.Parameter, text: str) -> int | None:
@@ -89,7 +86,7 @@ def gate(**options: Any) -> None:
     if len(options["metric"]) != 1:
         raise click.UsageError("--metric takes one name")
     [metric] = options["metric"]
-    allowed = {name: options[name] for name in FAILING}
+    allowed = {name: options[name] for name in gates.FAILING}
     path, baseline = options["file"], options["baseline"]
     for name in ("allow_missing", "allow_changed"):
         if allowed[name] != 0 and baseline is None:
@@ -99,20 +96,20 @@ def gate(**options: Any) -> None:
     with ExitStack() as stack:
         now = _read(path, metric, options, stack)
         before = None if baseline is None else _read(baseline, metric, options, stack)
-        decided = decide(now, metric, options["threshold"], before, allowed)
-    for option, content in (("junit", ci.junit), ("comment", ci.comment)):
+        decided = gates.gate(now, metric, options["threshold"], before, allowed)
+    for option, content in (("junit", gates.junit), ("comment", gates.comment)):
         if options[option] is not None:
             with replacing(Path(options[option])) as unfinished:
                 unfinished.write_bytes(content(decided))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8", newline="\n", opener=opener) as file:
-            file.write(ci.summary(decided))
+            file.write(gates.summary(decided))
     if options["shows_json"]:
-        print_json(ci.as_json(decided))
+        print_json(gates.as_json(decided))
     else:
         _print(decided)
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in ci.workflow_commands(decided):
+            for line in gates.workflow_commands(decided):
                 click.echo(line)
     if not decided.passed:
         sys.exit(TOO_LOW)
@@ -142,7 +139,7 @@ def _has_scores(path: str) -> bool:
     return any("id" in row and any(name in row for name in names) for _, row in read_fields(path))
 
 
-def _print(decided: Gate) -> None:
+def _print(decided: gates.Gate) -> None:
     shown, lines = decided.shown(), [decided.headline]
     for case in shown[:SHOWN]:
         response = " ".join(case.response.split())

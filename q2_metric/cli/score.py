@@ -27,7 +27,7 @@ from q2_metric.knowledge.choose import ROW, PoolChoice
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
 from q2_metric.models.presets import STAGES, is_endpoint
-from q2_metric.report.spool import Spool
+from q2_metric.report.read import Spool
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import Turns
 from q2_metric.rows.writers import SUFFIXES, check_output

@@ -31,12 +31,11 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
     """
     for package in ("starlette", "uvicorn"):
         optional(package, "q2 serve", package, "serve")
-    from q2_metric.serve.explain import Explainer
+    from q2_metric.serve.page import Explainer, page
     from q2_metric.serve.server import Server
 
     with closing(Server(host, port)) as server:
         explainer = Explainer(load(metrics, options))
-        explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models
         key = os.environ.get(API_KEY, "") if api else ""
         if not server.is_local and not key:
             warn(f"{host} can be reached from other machines, and there is no password"
@@ -48,8 +47,6 @@ def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -
             words = (f"the API is at {server.url}v1/score, its description at "
                      f"{server.url}openapi.json")
         else:
-            from q2_metric.serve.page import page
-
             app, words = page(explainer, server), f"open {server.url} in a browser"
         try:
             server.run(app, lambda: warn(f"{words} (Ctrl-C stops the server)"))

@@ -35,7 +35,7 @@ from q2_metric.scoring.scores import not_scored
 
 if TYPE_CHECKING:
     from q2_metric.engine.cluster import Cluster, Remote
-    from q2_metric.report.spool import Spool
+    from q2_metric.report.read import Spool
 
 ERRORS_SHOWN = 5
 """Bad rows after these are only counted."""

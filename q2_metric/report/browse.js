@@ -10,7 +10,7 @@ const CHUNK = 50; // number of cards that are made at a time if the list has a s
 const FULL = 8; // most items of a view that are shown in full; more are shown as a table
 const SIZES = ["50", "25", "100", "500", "all"];
 const count = (n) => n.toLocaleString("en");
-// As in encode.py.
+// As in page.py.
 const [SYSTEM, FLAGS, LABEL, WORST] = [0, 1, 2, 3];
 const FLAG = {error: 1, asked: 2, differs: 4, unanswered: 8, supported: 16,
   unsupported: 32, contradicted: 64, miscited: 128, claimed: 256};

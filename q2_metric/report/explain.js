@@ -30,10 +30,10 @@ function rowAt(place) {
   }
   return read.get(place);
 }
-const FIRST = 4; // index of the first score in a row's numbers (encode.py)
+const FIRST = 4; // index of the first score in a row's numbers (page.py)
 const scoreAt = (place, name) => numbers[place][FIRST + columns.indexOf(name)];
 // The number that counts in the mean, as in scoring/outcome.py.
-const SILENT = 512; // as in encode.py
+const SILENT = 512; // as in page.py
 function countedAt(place, name) {
   const score = scoreAt(place, name);
   const [system, flags] = numbers[place];

@@ -1,16 +1,20 @@
-"""The gate of ``q2 gate``: decides which responses fail, and whether the whole run passes."""
+"""The gate of ``q2 gate``: decides which responses fail, and whether the whole run passes. Writes
+the result for CI systems, with users' texts escaped as each requires."""
 
+import html
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+from xml.etree import ElementTree
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.signature import mismatch, of_metric
 from q2_metric.report.compare import Matched, PairedDifference, SystemValues, differences, match
 from q2_metric.report.read import ScoreFiles
 from q2_metric.rows.fields import OutputRow
-from q2_metric.rows.plain import REASONS
+from q2_metric.rows.plain import REASONS, number
 from q2_metric.scoring import verdict as verdicts
 
 Outcome = Literal[
@@ -25,15 +29,33 @@ Outcome = Literal[
 - "missing": only the baseline has it.
 """
 
-FAILING: Mapping[str, tuple[Outcome, ...]] = {
-    "allow": ("failed", "error"), "allow_missing": ("missing",), "allow_unscored": ("unscored",),
-    "allow_changed": ("changed",)}
-
 _WORDS: Mapping[Outcome, str] = {
     "missing": "only in the baseline",
     "unscored": "with a score in the baseline and none now",
     "changed": "with other texts than in the baseline",
 }
+
+FAILING: Mapping[str, tuple[Outcome, ...]] = {
+    "allow": ("failed", "error"), **{f"allow_{outcome}": (outcome,) for outcome in _WORDS}}
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+SHOWN = 20
+"""Most failed responses in the summary and in the annotations. JUnit and JSON contain all."""
+
+_LONGEST = 400
+"""Most characters of a text in the summary. A comment on GitHub has at most 65,536."""
+
+SUITE = "q2 gate "
+JUNIT = f'<testsuites><testsuite name="{SUITE}'
+"""The beginning of a JUnit file: the name of the test suite follows."""
+
+COMMENT = "<!-- q2 gate -->\n"
+"""The first line of a comment, by which the next run finds and replaces it."""
+
+_COMMAND = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+"""The escapes of a workflow command."""
+_PROPERTY = str.maketrans({":": "%3A", ",": "%2C"})
+"""Further escapes of its properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +107,6 @@ class Gate:
                 for case in cases]
 
     @property
-    def worse(self) -> bool:
-        """Whether the 95 % interval of the mean difference to the baseline is below 0."""
-        change = self.change
-        return change is not None and change.interval is not None and change.interval[1] < 0
-
-    @property
     def passed(self) -> bool:
         return not self.refused() and not self.whole
 
@@ -98,10 +114,13 @@ class Gate:
     def whole(self) -> dict[str, str]:
         """Why the run as a whole fails: the reasons by a short name.
 
-        It fails if the mean is worse, if no response has a score, or if more than half of the
-        responses, or of those that the baseline lacks, are empty, have no knowledge or are not in
-        English. Then the retrieval or the generator may be broken."""
-        reasons = {"mean": self.mean_change} if self.worse else {}
+        It fails if the 95 % interval of the change of the mean is below 0, if no response has a
+        score, or if more than half of the responses, or of those that the baseline lacks, are
+        empty, have no knowledge or are not in English. Then the retrieval or the generator may be
+        broken."""
+        change = self.change
+        is_worse = change is not None and change.interval is not None and change.interval[1] < 0
+        reasons = {"mean": self.mean_change} if is_worse else {}
         rows = [case for case in self.cases if case.outcome != "missing"]
         if self.allowed.get("allow_unscored", 0) is not None:
             for group, few in (("responses", rows), ("new rows", [one for one in rows if one.new])):
@@ -174,7 +193,7 @@ def gate(
         if signed and old_signed and signed != old_signed:
             raise mismatch(metric, (old_name, old_signed), (name, signed))
         remarks += _unsigned(old_name, old_signed)
-        first, second = (SystemValues.of(files.runs[0].no_claim, read, [metric])
+        first, second = (SystemValues(files.runs[0].no_claim, read, [metric])
                          for files, read in ((baseline, old), (scored, rows)))
         found = match(first, second)
         if found is None:
@@ -257,3 +276,82 @@ def _outcome(
     if not verdicts.falls_short(row, metric, threshold):
         return "passed", words
     return ("known" if before is not None and before < threshold else "failed"), words
+
+
+def junit(gate: Gate) -> bytes:
+    """The result of a gate as JUnit XML, with a test case for each row. A case that the gate does
+    not refuse, and that did not pass, is a skipped test. Each reason why the whole
+    run fails is a failed test."""
+    refused = set(gate.refused())
+    tests = [(case, "" if case.outcome == "passed" else "skipped" if case not in refused
+              else "error" if case.outcome == "error" else "failure") for case in gate.cases]
+    tests += [(Case(name, "", None, None, "failed", why), "failure")
+              for name, why in gate.whole.items()]
+    counts = Counter(kind for _, kind in tests)
+    whole = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(
+        whole, "testsuite", name=_xml(SUITE + gate.metric), tests=str(len(tests)),
+        failures=str(counts["failure"]), errors=str(counts["error"]),
+        skipped=str(counts["skipped"]))
+    for case, kind in tests:
+        test = ElementTree.SubElement(
+            suite, "testcase", classname=_xml(gate.name), name=_xml(case.id))
+        if kind:
+            words = "failed in the baseline too: " if case.outcome == "known" else ""
+            element = ElementTree.SubElement(test, kind, message=_xml(words + case.why))
+            element.text = _xml("\n".join([case.response, *case.findings]))
+    text: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("�", text)
+
+
+def summary(gate: Gate) -> str:
+    """Markdown for GitHub's step summary: whether the gate passed, then the worst responses."""
+    lines = [f"### q2 gate: {'passed' if gate.passed else 'failed'}", "", f"{gate.headline}.", ""]
+    lines += [f"- {note}" for note in gate.notes()]
+    failed = gate.shown()
+    if failed:
+        lines += ["", f"| row | {gate.metric} | before | response |", "|---|---|---|---|"]
+    for case in failed[:SHOWN]:
+        said = "<br>".join(map(_cell, [case.response, *case.findings]))
+        lines.append(
+            f"| {_cell(case.id)} | {number(case.score)} | {number(case.before)} | {said} |")
+    if len(failed) > SHOWN:
+        lines += ["", f"and {len(failed) - SHOWN} more"]
+    return "\n".join(lines) + "\n"
+
+
+def comment(gate: Gate) -> bytes:
+    return (COMMENT + summary(gate)).encode()
+
+
+def _cell(text: str) -> str:
+    """Escapes a text so that Markdown prints it unchanged in a cell of a table."""
+    words = " ".join(text.split())
+    short = words if len(words) <= _LONGEST else f"{words[:_LONGEST]} …"
+    # A quote stays as it is: the # of its entity would be escaped again.
+    escaped = re.sub(r"([\\`*_{}\[\]()#+!|~-])", r"\\\1", html.escape(short, quote=False))
+    # A word joiner, which cannot be seen, keeps GitHub from calling @people and linking #numbers.
+    return re.sub(r"([@#])(?=\w)", "\\1\u2060", escaped)
+
+
+def workflow_commands(gate: Gate) -> list[str]:
+    """The lines that GitHub Actions turns into annotations of the run, one for each failure."""
+    messages = [(f"{gate.metric}: row {case.id}", " | ".join([case.why, *case.findings]))
+                for case in gate.shown()[:SHOWN]]
+    messages += [(f"{gate.metric}: {name}", why) for name, why in gate.whole.items()]
+    return [f"::error title={title.translate(_COMMAND | _PROPERTY)}::{message.translate(_COMMAND)}"
+            for title, message in messages]
+
+
+def as_json(gate: Gate) -> dict[str, Any]:
+    return {
+        "passed": gate.passed, "headline": gate.headline, "file": gate.name,
+        "metric": gate.metric, "threshold": gate.threshold, "allowed": dict(gate.allowed),
+        "matched": gate.matched, "change": None if gate.change is None else asdict(gate.change),
+        "verdict": gate.verdict.as_json(), "notes": gate.notes(),
+        "cases": [asdict(case) for case in gate.cases],
+    }

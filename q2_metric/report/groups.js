@@ -1,10 +1,11 @@
 "use strict";
 // A table with a line for each value of an input column, such as the model: how many responses have
-// an unsupported claim, and the mean scores. The numbers were computed when the page was written.
+// an unsupported claim, and the mean scores.
 const groups = (() => {
 const {element, known} = marks;
-const {columns, facts, main, number, numbers, percent, several} = explain;
-const FIRST = 4 + columns.length; // index of the first group in a row's numbers (encode.py)
+const {columns, countedAt, facts, main, number, numbers, percent, several} = explain;
+const UNSUPPORTED = 32, CONTRADICTED = 64, CLAIMED = 256; // as in page.py
+const FIRST = 4 + columns.length; // index of the first group in a row's numbers (page.py)
 const found = facts.groups || [];
 const names = found.map((one) => one.column);
 
@@ -30,7 +31,23 @@ function meter(share) {
 const head = (words) => element("th", {scope: "col", class: "n"}, words);
 const cell = (label, ...words) => element("td", {class: "n", "data-label": label}, ...words);
 
-function line(one, [system, value, rows, judged, unsupported, contradicted, means], value_, pick) {
+// The rows of each system that have a value: [system, value, indexes of the rows].
+const lines = new Map(found.map((one) => [one, one.values.flatMap((_, value) => {
+  const rows = facts.systems.map(() => []);
+  numbers.forEach(([system], place) => {
+    if (has(place, one.column, value)) rows[system].push(place);
+  });
+  return rows.map((places, system) => [system, value, places]).filter((each) => each[2].length);
+})]));
+
+function mean(places, name) {
+  const values = places.map((place) => countedAt(place, name)).filter(known);
+  return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
+}
+
+function line(one, [system, value, places], value_, pick) {
+  const [judged, unsupported, contradicted] = [CLAIMED, UNSUPPORTED, CONTRADICTED].map(
+    (flag) => places.filter((place) => numbers[place][1] & flag).length);
   const chosen = `${value}` === value_;
   const button = element("button", {type: "button", "aria-pressed": `${chosen}`},
     element("bdi", {}, one.values[value]));
@@ -40,12 +57,12 @@ function line(one, [system, value, rows, judged, unsupported, contradicted, mean
     element("th", {scope: "row"}, button),
     several ? element("td", {"data-label": "system"},
       element("bdi", {}, facts.systems[system])) : null,
-    cell("responses", `${rows}`),
+    cell("responses", `${places.length}`),
     judged ? element("td", {class: "n wide", "data-label": "unsupported claim",
       title: `${unsupported} of ${judged} responses with claims${also}`},
     `${unsupported} of ${judged}`, element("b", {}, ` ${percent(unsupported / judged)}`),
     meter(unsupported / judged)) : cell("unsupported claim", "–"),
-    ...main.map((name) => cell(facts.titles[name], number(means[columns.indexOf(name)]))));
+    ...main.map((name) => cell(facts.titles[name], number(mean(places, name)))));
 }
 
 // The table of a column, with all systems. `pick` is called with the index of the value that the
@@ -57,7 +74,7 @@ function table(column, value, pick) {
       several ? element("th", {scope: "col"}, "system") : null, head("responses"),
       head("with an unsupported claim"),
       ...main.map((name) => head(`mean ${facts.titles[name]}`)))),
-    element("tbody", {}, ...one.lines.map((each) => line(one, each, value, pick))));
+    element("tbody", {}, ...lines.get(one).map((each) => line(one, each, value, pick))));
 }
 
 return {has, named, names, table};

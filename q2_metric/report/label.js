@@ -4,7 +4,7 @@
 const label = (() => {
 const {element, units} = marks;
 const {byId, facts, numbers, rowAt, several} = explain;
-const LABEL = 2; // index of the label in a row's numbers (encode.py)
+const LABEL = 2; // index of the label in a row's numbers (page.py)
 const given = numbers.map((one) => one[LABEL]);
 const mine = new Map();
 

@@ -6,9 +6,14 @@ temporary file and are written one by one, so the memory does not grow with thei
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from enum import IntFlag
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,41 +25,37 @@ from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
 from q2_metric.report import MARK
-from q2_metric.report.compare import How
-from q2_metric.report.encode import json_rows, safe, source_hash, to_json
-from q2_metric.report.findings import MEANINGS, NO_SUPPORT, SIGNS, shipped
-from q2_metric.report.groups import chosen, groupings
-from q2_metric.report.systems import SideBySide, compare_runs, curves, places, series
-from q2_metric.report.view import DROPPED
+from q2_metric.report.findings import DROPPED, MEANINGS, NO_SUPPORT, SIGNS, shipped, view
+from q2_metric.report.systems import (
+    Grouping,
+    SideBySide,
+    chosen,
+    compare_runs,
+    curves,
+    groupings,
+    places,
+    series,
+)
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
-from q2_metric.scoring.verdict import GATED, VerdictCounts
+from q2_metric.rows.writers import each_text
+from q2_metric.scoring.outcome import CLAIMLESS
+from q2_metric.scoring.verdict import GATED, VerdictCounts, unsupported
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-MATCHED_BY: Mapping[How, str] = {
-    "id": "id",
-    "number": "row number, because the files have no ids",
-    "knowledge": "knowledge, question and history",
-    "order": "row number, because the texts are unknown",
-}
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
 
-WORDS: Mapping[str, str] = {
-    "mean": "the mean score of the responses that count",
-    "95 % interval":
-        "the range in which the mean of other such responses would probably be (bootstrap)",
-    "coverage": "the share of responses with a valid question of Q²",
-    "no answer": "the share of questions that the knowledge does not answer",
-    "fallback": "the share of responses without a valid question. NLI judges each of these "
-                "responses as a whole",
-    "no claim": "the share of responses that claim nothing",
-    "n": "the number of responses that count in the mean",
-}
-"""Explains the columns of the table of scores, in the same words on the page and in the docs."""
+_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
+                            "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""Afterwards the JSON contains neither ``</script>`` nor ``<!--``."""
 
-_MOST_VERDICTS = 4
-"""The verdicts of more systems are folded away."""
+Flag = IntFlag("Flag", [
+    "ERROR", "ASKED", "DIFFERS", "UNANSWERED", "SUPPORTED", "UNSUPPORTED", "CONTRADICTED",
+    "MISCITED", "CLAIMED", "SILENT"])
+"""Properties by which a reader can filter rows. ``browse.js`` uses the same numbers."""
 
 
 def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> None:
@@ -71,7 +72,7 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
     measured = [shipped().covers(signatures)]
     facts = {"alone": True, **_facts([name for name in columns() if name in row], measured)}
     rows = json_rows([row], [0], list(facts["titles"]), measured)
-    return "".join(_page(facts, alone=True, rows=rows, signatures=signatures))
+    return "".join(_page(facts, rows=rows, signatures=signatures))
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
@@ -85,7 +86,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         verdicts[place].add(row)
     columns_shown = _facts(shown, measured)
     titles = list(columns_shown["titles"])
-    groups = groupings(runs, rows, titles)
+    groups = groupings(runs, rows)
     facts = {
         "systems": [run.name for run in runs],
         **columns_shown,
@@ -99,12 +100,11 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
                  for run in runs],
     }
     return _page(
-        facts, alone=False, runs=runs, verdicts=verdicts, gated=GATED, series=steps,
+        facts, runs=runs, verdicts=verdicts, gated=GATED,
         # The newest of dated runs or checkpoints comes first, and is compared.
         order=list(range(len(runs)))[::-1 if steps else 1],
         versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
-        most=_MOST_VERDICTS, several=len(runs) > 1, matched_by=MATCHED_BY, comparisons=with_first,
-        reach=_reach(with_first), mixed=_mixed(runs),
+        several=len(runs) > 1, comparisons=with_first, reach=_reach(with_first), mixed=_mixed(runs),
         signed=any(score.signature for run in runs for score in run.scores),
         rows=json_rows(rows, places(runs), titles, measured, groups))
 
@@ -115,17 +115,15 @@ def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[st
     models."""
     # Columns of the registry come first, in its order.
     names = [name for name in dict.fromkeys([*columns(), *shown]) if name in shown]
-    metrics: dict[str, dict[str, Any]] = {}
-    for name in names:
-        metric, _ = of_column(name)
-        described = metrics.setdefault(metric.name, {"columns": [], "details": metric.details})
-        if metric.evidence_class() is not None:
-            described["listed"] = metric.listed
-        described["columns"].append(name)
+    owners = {name: of_column(name)[0] for name in names}
     table = shipped()
     return {
         "titles": {name: title(name) for name in names},
-        "metrics": list(metrics.values()),
+        "metrics": [
+            {"columns": [name for name in names if owners[name] == metric],
+             "details": metric.details,
+             **({} if metric.evidence_class() is None else {"listed": metric.listed})}
+            for metric in dict.fromkeys(owners.values())],
         "measured": [bool(covered) for covered in measured],
         "findings": {kind: [finding.share, finding.low, finding.high, finding.n]
                      for kind, finding in table.findings.items()} if any(measured) else {},
@@ -137,21 +135,16 @@ def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[st
     }
 
 
-def _page(facts: Mapping[str, Any], *, alone: bool, **values: Any) -> Iterator[str]:
-    """Fills in the template with ``values``; the scripts of the page read ``facts``."""
-    from markupsafe import Markup
-
+def _page(facts: Mapping[str, Any], **values: Any) -> Iterator[str]:
+    """Fills in the template with ``facts``, which the scripts of the page also read, and values."""
     names = ["report.css", "marks.js", "explain.js"]
-    if not alone:
+    if not facts.get("alone"):
         names += ["runs.js", "agree.js", "groups.js", "label.js", "browse.js"]
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
     return map(safe, _environment().get_template("page.html.j2").generate(
-        **values, alone=alone, scripts=[Markup(script) for script in scripts], style=Markup(style),
-        script_hashes=[source_hash(script) for script in scripts], style_hash=source_hash(style),
-        facts=Markup(to_json(facts)),
-        **{name: facts[name] for name in ("titles", "glosses", "ranked", "findings")}, words=WORDS,
-        mark=Markup(MARK), dash=NONE, version=__version__))
+        {"alone": False, **facts, **values}, facts=facts, scripts=scripts, style=style,
+        mark=MARK, dash=NONE, version=__version__))
 
 
 @cache
@@ -162,7 +155,8 @@ def _environment() -> Environment:
         loader=PackageLoader("q2_metric", "report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"number": number, "signed": _signed, "percent": percent,
-                            "count": "{:,}".format, "shortened": shortened}
+                            "count": "{:,}".format, "shortened": shortened, "json": to_json,
+                            "source_hash": source_hash}
     return environment
 
 
@@ -185,3 +179,67 @@ def _signed(value: float | None) -> str:
     """With a true minus sign."""
     text = NONE if value is None else f"{value:+.3f}".replace("-", "−")
     return "±0.000" if text[1:] == "0.000" else text
+
+
+def flags(row: OutputRow) -> Flag:
+    """The properties of a row that comes from :func:`~q2_metric.report.findings.view`."""
+    states = [question["state"] for question in row["questions"]]
+    claims = row.get("claims") or ()
+    return Flag(
+        Flag.ERROR * (row.get("error") is not None)
+        | Flag.ASKED * bool(states)
+        | Flag.DIFFERS * ("differs" in states)
+        | Flag.UNANSWERED * any(question["how"] == "no_answer" for question in row["questions"])
+        | Flag.SUPPORTED * (bool(states) and set(states) == {"supported"})
+        | Flag.UNSUPPORTED * bool(unsupported(claims))
+        | Flag.CONTRADICTED * any(claim["verdict"] == "contradicted" for claim in claims)
+        | Flag.CLAIMED * bool(claims)
+        | Flag.MISCITED * any(claim.get("citation") == "wrong passage" for claim in claims)
+        | Flag.SILENT * (row.get("reason") in CLAIMLESS)
+    )
+
+
+def json_rows(
+    rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
+    measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
+) -> Iterator[str]:
+    """Yields each row as a line of JSON, ``[numbers, row]``.
+
+    The page parses the numbers of all rows, but parses a row only to show it. They are: index of
+    the row's system (``places``), :class:`Flag`, human label (1, 0 or null), lowest support of an
+    unsupported claim or null, the scores, and for each grouping a bit mask of the row's groups.
+    ``measured`` has the argument of :func:`~q2_metric.report.findings.view` for each system.
+    """
+    for index, (row, place) in enumerate(zip(rows, places, strict=True)):
+        shown = {**view(row, measured[place]), "system": place}
+        for field in ("questions", "claims"):
+            if shown.get(field):
+                shown[field] = list(map(_slim, shown[field]))
+        label = row.get("label")
+        failed = unsupported(shown.get("claims") or ())
+        numbers = [place, int(flags(shown)), None if label is None else int(label),
+                   min((claim["support"] for claim in failed), default=None),
+                   *(row.get(name) for name in columns),
+                   *(grouping.bits(row) for grouping in groupings)]
+        yield f"{',' * bool(index)}\n[{to_json(numbers)},{to_json(shown)}]"
+
+
+def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out null values, and ``plain``, because the row's own ``plain`` repeats it."""
+    return {name: value for name, value in item.items() if value is not None and name != "plain"}
+
+
+def to_json(value: object) -> str:
+    """Encodes a value as JSON that can stand in a script element of an HTML page."""
+    return json.dumps(each_text(value, safe), ensure_ascii=False, allow_nan=False,
+                      separators=(",", ":")).translate(_IN_SCRIPT)
+
+
+def source_hash(text: str) -> str:
+    """The source "'sha256-…'" of a Content-Security-Policy for a script or style with this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def safe(text: str) -> str:
+    """Replaces characters that HTML does not allow by U+FFFD. Character offsets stay the same."""
+    return _UNSAFE.sub("�", text)

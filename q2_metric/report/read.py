@@ -1,27 +1,30 @@
 """Reads files that ``q2 score --out`` wrote: the rows, the mean scores and the signatures."""
 
+from __future__ import annotations
+
+import json
 import math
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from q2_metric.engine.manifest import Manifest, beside, check_unedited, read_manifest, signs
 from q2_metric.engine.result import SystemRun, values_of
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, WriteError
 from q2_metric.files import parse_json
 from q2_metric.metrics import registry
 from q2_metric.metrics.entry import RESERVED
-from q2_metric.report.spool import Spool
 from q2_metric.rows.fields import OTHER, Field, Form, Layout, OutputRow
 from q2_metric.rows.formats import records, shown, tells
 from q2_metric.rows.record import repeated, value_of
 from q2_metric.rows.writers import from_cell
-from q2_metric.scoring import NO_CLAIM, Aggregate, NoClaim
+from q2_metric.scoring import Aggregate
 from q2_metric.scoring.outcome import of_row
 from q2_metric.text.given import kind
 
@@ -30,6 +33,42 @@ _KINDS: Mapping[Form, tuple[type, str]] = {
     "yes-no": (bool, "true or false"), "texts": (list, "a list"), "objects": (list, "a list"),
     "json": (dict, "an object")}
 """The Python class of a field's values, and its name in messages."""
+
+
+class Spool:
+    """Output rows (:func:`q2_metric.rows.fields.output_row`) with texts, in a temporary file. It is
+    removed when the context ends. Raises WriteError, also at later writes, if the folder for
+    temporary files is full or cannot be written."""
+
+    def __init__(self) -> None:
+        with _errors():
+            self._file = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with suppress(OSError):  # an error while writing was already reported
+            self._file.close()
+
+    def write(self, rows: Iterable[OutputRow]) -> None:
+        with _errors():
+            self._file.writelines(json.dumps(row) + "\n" for row in rows)
+
+    def __iter__(self) -> Iterator[OutputRow]:
+        with _errors():
+            self._file.seek(0)  # flushes the buffer
+        for line in self._file:
+            yield json.loads(line)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WriteError("the folder for temporary files cannot be written: "
+                         f"{error.strerror or error}; set TMPDIR to a writable folder") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +149,8 @@ def files_of(paths: Sequence[str]) -> list[str]:
 def _system(name: str, path: str, rows: Iterable[OutputRow]) -> SystemRun:
     manifest = _manifest(path)
     settings = manifest["settings"]
-    no_claim, group_by = settings.get("no_claim"), settings.get("group_by")
-    # A manifest that someone has edited may have any values.
-    aggregate = Aggregate(no_claim=no_claim if no_claim in get_args(NoClaim) else NO_CLAIM)
+    group_by = settings.get("group_by")
+    aggregate = Aggregate(no_claim=settings.get("no_claim"))
     run = SystemRun(
         name, group_by=tuple(map(str, group_by)) if isinstance(group_by, list) else (),
         date=day(path))
@@ -180,15 +218,13 @@ def _manifest(path: str) -> Manifest:
 def _value(value: object, field: Field, where: str) -> Any:
     """Checks the value of a field, and converts the text of a csv cell."""
     wanted, words = _KINDS[field.form]
-    if value == "":
-        return None
     if isinstance(value, str) and wanted is not str:
         with suppress(ValueError, RecursionError):  # it remains a text, which is wrong
             value = parse_json(value)
+    if value is None or value == "":
+        return None
     if wanted is float and type(value) is int:
         value = float(value)
-    if value is None:
-        return None
     if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
         raise InputError(f"{where}: the field {field.name!r} is not {words}")
     return _items(value, field, where) if isinstance(value, list) else value

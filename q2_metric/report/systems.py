@@ -1,16 +1,25 @@
-"""The systems on a report page, and the comparison of each with the first."""
+"""The systems on a report page: the comparison of each with the first, their order in time, and the
+groups of responses by the values of an input column, such as "model"."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate, chain, islice, repeat
-from typing import Literal
+from itertools import accumulate, chain, islice, repeat, zip_longest
+from typing import Any, Literal
 
-from q2_metric.engine.result import SystemRun
+from q2_metric.engine.result import SystemRun, values_of
 from q2_metric.report.compare import How, PairedDifference, SystemValues, differences, match
-from q2_metric.rows.fields import OutputRow
+from q2_metric.rows.fields import OTHER, OutputRow
 from q2_metric.scoring.verdict import GATED, VerdictCounts
+
+MOST_VALUES = 30
+"""Of a column by which rows are grouped: the page stores a row's values as bits of one number."""
+LONGEST_VALUE = 60
+"""In characters. A column with longer values contains texts."""
+USUAL = ("model", "system")
+"""Rows are grouped by one of these columns without ``--group-by``."""
 
 Point = list[float | None]
 """[mean, low end of its interval, high end]."""
@@ -46,8 +55,8 @@ def compare_runs(
     if len(runs) < 2:
         return []
     left = iter(rows)
-    columns = [SystemValues.of(run.no_claim, islice(left, run.rows),
-                               [score.name for score in run.scores]) for run in runs]
+    columns = [SystemValues(run.no_claim, islice(left, run.rows),
+                            [score.name for score in run.scores]) for run in runs]
     offsets = [0, *accumulate(run.rows for run in runs)]
     wanted = [(0, place) for place in range(1, len(runs))]
     wanted += [(place - 1, place) for place in range(2, len(runs)) if neighbours]
@@ -83,25 +92,23 @@ def series(names: Sequence[str], dates: Sequence[str] = ()) -> RunSeries | None:
     >>> series(["runs/a.jsonl", "runs/b.jsonl", "runs/c.jsonl"]) is None
     True
     """
-    if len(names) < 3:
-        return None
-    if (steps := _checkpoints(names)) is not None:
-        return RunSeries("checkpoint", steps, [f"{step:,}" for step in steps])
+    found = _steps(names, dates)
+    return found if found and found.steps == sorted(found.steps) else None
+
+
+def _steps(names: Sequence[str], dates: Sequence[str]) -> RunSeries | None:
+    """The steps of runs in any order. ``None`` if there are too few, or two are equal."""
+    parts = list(zip_longest(*(re.split(r"(\d+)", name) for name in names)))
+    different = [place for place, texts in enumerate(parts) if len(set(texts)) > 1]
     days = [date.fromisoformat(iso).toordinal() for iso in dates if iso]
-    if len(days) == len(names) and days == sorted(set(days)):
-        return RunSeries("date", [day - days[0] for day in days], list(dates))
-    return None
-
-
-def _checkpoints(names: Sequence[str]) -> list[int] | None:
-    cut = [re.split(r"(\d+)", name) for name in names]
-    if len({len(parts) for parts in cut}) > 1:
+    if len(different) == 1 and different[0] % 2:
+        steps = [int(number) for number in parts[different[0]]]
+        found = RunSeries("checkpoint", steps, [f"{step:,}" for step in steps])
+    elif len(days) == len(names):
+        found = RunSeries("date", [day - min(days) for day in days], list(dates))
+    else:
         return None
-    different = [i for i, parts in enumerate(zip(*cut, strict=True)) if len(set(parts)) > 1]
-    if len(different) != 1 or not different[0] % 2:
-        return None
-    steps = [int(parts[different[0]]) for parts in cut]
-    return steps if steps == sorted(set(steps)) else None
+    return found if len(set(found.steps)) == len(names) > 2 else None
 
 
 def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
@@ -110,13 +117,9 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
     >>> in_order(["step-1000.jsonl", "step-1500.jsonl", "step-500.jsonl"])
     ['step-500.jsonl', 'step-1000.jsonl', 'step-1500.jsonl']
     """
-    ordered = sorted(names, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
-    if series(ordered) is not None:
-        return ordered
-    days = dict(zip(names, dates, strict=False))
-    ordered = sorted(names, key=lambda name: days.get(name, ""))
-    dated = series(ordered, [days.get(name, "") for name in ordered])
-    return ordered if dated is not None else list(names)
+    found = _steps(names, dates)
+    steps = found.steps if found else range(len(names))
+    return [name for _, name in sorted(zip(steps, names, strict=True))]
 
 
 def curves(
@@ -137,3 +140,60 @@ def curves(
 def places(runs: Sequence[SystemRun]) -> Iterator[int]:
     """Yields, for each row of all systems, the index of its system."""
     return chain.from_iterable(repeat(place, run.rows) for place, run in enumerate(runs))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A column by which the page can group rows."""
+
+    column: str
+    values: tuple[str, ...]
+
+    def bits(self, row: Mapping[str, Any]) -> int:
+        """The row's values in this column: bit i stands for ``self.values[i]``."""
+        return sum(1 << self.values.index(value) for value in _values(row, self.column))
+
+
+def groupings(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Grouping]:
+    """Finds the columns by which the page can group rows.
+
+    Such a column has short values, at least two and at most :data:`MOST_VALUES` different ones, and
+    fewer than there are rows. With ``--group-by``, it may have one value, or as many as there are
+    rows. ``rows`` are those of all systems, one system after the other.
+    """
+    asked = asked_for(runs)
+    # By column and value, the names of the systems.
+    by_column: dict[str, dict[str, set[str]]] = {}
+    for place, row in zip(places(runs), rows, strict=True):
+        for column in row.get(OTHER.name) or ():
+            systems = by_column.setdefault(column, defaultdict(set))
+            if len(systems) <= MOST_VALUES:
+                for value in _values(row, column):
+                    systems[value].add(runs[place].name)
+
+    def usable(column: str, systems: Mapping[str, set[str]]) -> bool:
+        named = len(runs) > 1 and all(names == {value} for value, names in systems.items())
+        return (not named and len(systems) <= MOST_VALUES
+                and max(map(len, systems)) <= LONGEST_VALUE
+                and (column in asked or 1 < len(systems) < sum(run.rows for run in runs)))
+
+    wanted = [*asked, *USUAL]
+    found = [Grouping(column, tuple(sorted(systems)))
+             for column, systems in by_column.items() if usable(column, systems)]
+    return sorted(found, key=lambda one: wanted.index(one.column) if one.column in wanted
+                  else len(wanted))
+
+
+def asked_for(runs: Sequence[SystemRun]) -> list[str]:
+    return list(dict.fromkeys(name for run in runs for name in run.group_by))
+
+
+def chosen(groups: Sequence[Grouping], runs: Sequence[SystemRun]) -> str:
+    """The column by which the page groups rows when it is opened; "" for none."""
+    wanted = (*asked_for(runs), *USUAL)
+    return next((group.column for group in groups if group.column in wanted), "")
+
+
+def _values(row: Mapping[str, Any], column: str) -> list[str]:
+    other = row.get(OTHER.name) or {}
+    return values_of(other[column]) if column in other else []

@@ -12,7 +12,7 @@ from q2_metric.metrics import load_metrics
 from q2_metric.metrics.registry import check_names
 from q2_metric.serve import API_KEY
 from q2_metric.serve.api import Api
-from q2_metric.serve.explain import Explainer
+from q2_metric.serve.page import Explainer
 
 
 def app(settings: dict[str, Any]) -> serve.Application:
@@ -39,7 +39,6 @@ class _Replica:
 
     def __init__(self, names: list[str], keywords: dict[str, Any], key: str) -> None:
         explainer = Explainer(load_metrics(names, **keywords))
-        explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models
         self.api = Api(explainer.metrics, None, key)
 
     def __serve_build_asgi_app__(self) -> Any:

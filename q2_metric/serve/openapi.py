@@ -1,6 +1,8 @@
 """The OpenAPI 3.1 document of the API. Results are described from the fields of output rows."""
 
+import json
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 from q2_metric.rows.columns import ALIASES
@@ -10,102 +12,32 @@ Schema = dict[str, Any]
 
 _TYPES = {"text": "string", "number": "number", "whole": "integer", "yes-no": "boolean",
           "object": "object", "json": "object"}
-_ABOUT = {
-    "response": "The text that is scored, or a chat whose last turn by the assistant is scored.",
-    "knowledge": "The text that must support the response, or a list of passages.",
-    "history": "The turns of the dialogue before the response.",
-    "question": "The question that the response answers.",
-    "id": "Is returned as the id of the result.",
-}
-
-
-def document(layout: Layout, version: str) -> Schema:
-    """Describes a server whose results have the fields of ``layout``."""
-    result = _object(layout.fields)
-    result["description"] = ("A row of q2 score --out. If the row could not be scored, error says "
-                             "why, and the scores are null.")
-    schemas: Schema = {
-        "Row": {
-            "type": "object",
-            "description": "Fields may have any name that q2 score recognises as a column.",
-            "properties": {name: {"description": f"{words} Also: {', '.join(ALIASES[name][1:])}."}
-                           for name, words in _ABOUT.items()},
-            "examples": [{"response": "It opened in 1901.",
-                          "knowledge": ["The tower opened in 1889.", "It is 330 metres tall."]}],
-        },
-        "Rows": {"type": "object", "required": ["rows"], "properties": {
-            "rows": {"type": "array", "minItems": 1, "items": _ref("Row")}}},
-        "Result": result,
-        "Scores": {"type": "object", "required": ["results", "signatures"], "properties": {
-            "results": {"type": "array", "items": _ref("Result"),
-                        "description": "One result for each row, in order."},
-            "signatures": {"type": "object", "additionalProperties": {"type": "string"},
-                           "description": "For each score, its models and settings."}}},
-        "Error": {"type": "object", "required": ["error"],
-                  "properties": {"error": {"type": "string"}}},
-        "Health": {"type": "object", "required": ["status", "version"], "properties": {
-            "status": {"enum": ["ok", "broken"]}, "version": {"type": "string"}}},
-    }
-    paths = {path: {method: _operation(*words)} for path, method, *words in _ROUTES}
-    health = paths["/v1/health"]["get"]["responses"]
-    health["503"] = health["200"]
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "q2-metric", "version": version,
-                 "description": "Scores whether the knowledge supports a response."},
-        "paths": paths,
-        "components": {"schemas": schemas,
-                       "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
-        "security": [{"key": []}, {}],
-    }
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _json(schema: Schema) -> Schema:
-    return {"application/json": {"schema": schema}}
-
-
-_TEXT: Schema = {"schema": {"type": "string"}}
-_OTHERS = _json({"type": "object"})
-"""The content of a route whose form another project has defined."""
-
-_ROUTES: Sequence[Any] = (
-    ("/v1/score", "post", "score", "Score one row or several rows.", _json(_ref("Scores")),
-     _json({"anyOf": [_ref("Rows"), _ref("Row")]})),
-    ("/v1/stream", "post", "stream",
-     "Judge claims while the text arrives. Events: claim, with a claim as in Result; then score, "
-     "with the scores and all claims; or error. The body has a Row without a "
-     'response on the first line, then lines such as {"text": "It opened "}.',
-     {"text/event-stream": _TEXT}, {"application/x-ndjson": _TEXT}),
-    ("/v1/chat/completions", "post", "detect",
-     "Find unsupported spans for the vLLM semantic router, as its chat model.", _OTHERS, _OTHERS),
-    ("/beta/litellm_basic_guardrail_api", "post", "guard",
-     "LiteLLM's Generic Guardrail API: block unsupported responses.", _OTHERS, _OTHERS),
-    ("/v1/health", "get", "health", "Whether the server can score. If not, the status is 503.",
-     _json(_ref("Health"))),
-    ("/v1/metrics", "get", "metrics", "Counters and durations, in the format of Prometheus.",
-     {"text/plain": _TEXT}),
-)
-"""Path, method, name, what it does, the content of the reply and of the body."""
-
 _REFUSALS = {
     "413": "The body is too long, or has too many rows.",
     "422": "The answer was not judged (only /v1/chat/completions).",
     "429": "Too many rows or streams. The header Retry-After says when to try again.",
     "default": "The request was refused: docs/serve.md says when.",
 }
+_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 
 
-def _operation(name: str, summary: str, reply: Schema, asked: Schema | None = None) -> Schema:
-    body = {"requestBody": {"required": True, "content": asked}} if asked else {}
-    return {"operationId": name, "summary": summary, **body, "responses": {
-        "200": {"description": "The reply.", "content": reply},
-        **{status: {"description": words, "content": _json(_ref("Error"))}
-           for status, words in _REFUSALS.items() if asked or status == "default"},
-    }}
+def document(layout: Layout, version: str) -> Schema:
+    """Describes a server whose results have the fields of ``layout``: ``openapi.json``, with what
+    depends on the version, and the refusals of each route."""
+    described: Schema = json.loads(
+        files(__package__).joinpath("openapi.json").read_text(encoding="utf-8"))
+    described["info"]["version"] = version
+    schemas, paths = described["components"]["schemas"], described["paths"]
+    schemas["Result"] |= _object(layout.fields)
+    for name, about in schemas["Row"]["properties"].items():
+        about["description"] += f" Also: {', '.join(ALIASES[name][1:])}."
+    for route in (route for methods in paths.values() for route in methods.values()):
+        route["responses"] |= {
+            status: {"description": words, "content": _ERROR}
+            for status, words in _REFUSALS.items() if "requestBody" in route or status == "default"}
+    health = paths["/v1/health"]["get"]["responses"]
+    health["503"] = health["200"]
+    return described
 
 
 def _object(fields: Sequence[Field]) -> Schema:
@@ -114,8 +46,7 @@ def _object(fields: Sequence[Field]) -> Schema:
 
 
 def _schema(field: Field) -> Schema:
-    if field.form == "texts":
-        return {"type": ["array", "null"], "items": {"type": "string"}}
-    if field.form == "objects":
-        return {"type": ["array", "null"], "items": _object(field.fields)}
+    if field.form in ("texts", "objects"):
+        items = {"type": "string"} if field.form == "texts" else _object(field.fields)
+        return {"type": ["array", "null"], "items": items}
     return {"type": [_TYPES[field.form], "null"]}

@@ -19,7 +19,7 @@ from q2_metric.cli.main import main
 from q2_metric.errors import InputError, WriteError
 from q2_metric.files import check_written, write_text
 from q2_metric.metrics.calibration import FORMAT, Calibration
-from q2_metric.report.spool import Spool
+from q2_metric.report.read import Spool
 from q2_metric.rows.read import read_rows
 
 LARGE = "1" + "0" * 400

@@ -13,7 +13,7 @@ from fakes import FakeBackbone
 from q2_metric import scoring
 from q2_metric.cli.main import main
 from q2_metric.metrics.nli import EndToEndNli
-from q2_metric.report.view import in_words
+from q2_metric.report.findings import in_words
 from q2_metric.rows.fields import output_row
 from q2_metric.scoring import scores as scores_module
 from q2_metric.types import Example

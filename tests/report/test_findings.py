@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,16 @@ import pytest
 from q2_metric.cli.render import systems_table
 from q2_metric.engine.result import SystemRun
 from q2_metric.report import findings
-from q2_metric.report.encode import Flag, flags
-from q2_metric.report.findings import Reliability, Share, of_fallback, of_question, of_sentence
-from q2_metric.report.page import WORDS
-from q2_metric.report.view import unasked, view
+from q2_metric.report.findings import (
+    Reliability,
+    Share,
+    of_fallback,
+    of_question,
+    of_sentence,
+    unasked,
+    view,
+)
+from q2_metric.report.page import Flag, flags
 from q2_metric.rows.plain import plain
 from q2_metric.types import SystemScore
 from tools.training.reliability import kinds_of
@@ -200,13 +207,14 @@ def test_words_that_no_question_has() -> None:
 def test_page_terminal_and_docs_use_the_same_words() -> None:
     page = (ROOT / "q2_metric" / "report" / "page.html.j2").read_text(encoding="utf-8")
     usage = (ROOT / "docs" / "usage.md").read_text(encoding="utf-8")
-    for title, meaning in WORDS.items():
+    words = dict(re.findall(r'^  "(.+?)": "(.+)",$', page.partition("column_words")[2], re.M))
+    for title, meaning in words.items():
         assert f'head("{title}")' in page, title
         assert f"| {title} | {meaning} |" in usage, title
     result = SystemRun("rows.jsonl", 1, 0, (
         SystemScore("q2", 0.5, 1, 0, (0.25, 0.75), "q2|a:b", 1.0, 0.0, 4, 0.0, 0.5),), {})
     titles = {" ".join(str(column.header).split()) for column in systems_table(result).columns}
-    assert titles == {"metric", *WORDS}
+    assert titles == {"metric", *words}
 
 
 def test_a_contradicted_answer_speaks_against_the_response() -> None:

@@ -16,9 +16,8 @@ from q2_metric.errors import InputError
 from q2_metric.metrics.registry import of_column
 from q2_metric.models.bundled import on_onnx
 from q2_metric.report import findings
-from q2_metric.report.encode import Flag
-from q2_metric.report.page import explanation, write_page
-from q2_metric.report.view import DROPPED
+from q2_metric.report.findings import DROPPED
+from q2_metric.report.page import Flag, explanation, write_page
 from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.plain import REASONS
 from q2_metric.rows.read import BadRow

@@ -13,9 +13,8 @@ from browsers import Tab
 from test_report_browser import TEXT, claim, row, run
 
 from q2_metric.engine.result import SystemRun
-from q2_metric.report.groups import MOST, groupings
 from q2_metric.report.page import write_page
-from q2_metric.report.systems import in_order
+from q2_metric.report.systems import MOST_VALUES, groupings, in_order
 from q2_metric.rows.fields import OutputRow
 
 
@@ -35,29 +34,32 @@ ROWS = [
 
 def test_what_rows_can_be_grouped_by() -> None:
     many = [{**ROWS[0], "other": {"n": i, "text": "t" * 61, "one": "same", "half": i % 2}}
-            for i in range(MOST + 1)]
-    assert [one.column for one in groupings([run("m", many)], many, ["q2"])] == ["half"]
+            for i in range(MOST_VALUES + 1)]
+    assert [one.column for one in groupings([run("m", many)], many)] == ["half"]
     ids = [{**one, "other": {"id": one["id"]}} for one in ROWS]  # each its own
-    assert groupings([run("i", ids)], ids, ["q2"]) == []
-    model, *rest = groupings([run("r", ROWS)], ROWS, ["q2"])
+    assert groupings([run("i", ids)], ids) == []
+    model, *rest = groupings([run("r", ROWS)], ROWS)
     assert [one.column for one in (model, *rest)] == ["model", "topic", "tags"]
-    # The system, the value, rows, judged, unsupported, contradicted, means.
-    assert model.lines == ((0, 0, 3, 3, 1, 1, [2 / 3]), (0, 1, 2, 2, 2, 0, [0.0]))
+    assert model.values == ("a", "b")
     tags = rest[1]
     assert (tags.values, [tags.bits(one) for one in ROWS]) == (
         ("(none)", "x", "y"), [2, 6, 1, 4, 0])
 
 
-def test_a_response_that_claims_nothing_counts_in_the_mean_as_in_the_terminal() -> None:
+def test_a_response_that_claims_nothing_counts_in_the_mean_as_in_the_terminal(
+    tab: Tab, tmp_path: Path
+) -> None:
     silent = ROWS[0] | {"q2": None, "q2_no_nli": None, "reason": "no_claim", "claims": []}
     rows = [ROWS[0], silent]
     signed = run("r", rows)
-    for no_claim, mean in (("zero", 0.5), ("exclude", 1.0)):
+    for no_claim, mean in (("zero", "0.500"), ("exclude", "1.000")):
         scores = tuple(replace(one, signature=f"{one.name}|version:1|no_claim:{no_claim}")
                        for one in signed.scores)
-        whole = SystemRun("r", 2, 0, scores, group_by=("model",))
-        [group, *_] = groupings([whole], rows, ["q2"])
-        assert group.lines == ((0, 0, 2, 1, 0, 0, [mean]),)
+        path = tmp_path / f"{no_claim}.html"
+        write_page(path, [SystemRun("r", 2, 0, scores, group_by=("model",))], rows)
+        tab.page.goto(path.as_uri())
+        [line] = tab.page.locator("#grouped tbody tr").all()
+        assert line.inner_text().split()[:8] == ["a", "2", "0", "of", "1", "0", "%", mean]
 
 
 def test_a_group_filters_the_rows(tab: Tab, tmp_path: Path) -> None:
@@ -67,8 +69,11 @@ def test_a_group_filters_the_rows(tab: Tab, tmp_path: Path) -> None:
     page.goto(path.as_uri() + "#sort=order")
     table = page.locator("#grouped table")
     lines = [line.inner_text().split() for line in table.locator("tbody tr").all()]
-    assert [line[:5] for line in lines] == [
-        ["a", "3", "1", "of", "3"], ["b", "2", "2", "of", "2"]]
+    assert [line[:8] for line in lines] == [
+        ["a", "3", "1", "of", "3", "33", "%", "0.667"],
+        ["b", "2", "2", "of", "2", "100", "%", "0.000"]]
+    assert [cell.get_attribute("title") for cell in table.locator("tbody td.wide").all()] == [
+        "1 of 3 responses with claims (1 contradicted)", "2 of 2 responses with claims"]
     table.get_by_role("button", name="b").click()
     assert (tab.ids(), tab.count()) == (["b1", "b2"], "2 of 5 responses, model: b")
     # The rows keep their other columns, and the other filters hold beside the group.

@@ -199,7 +199,7 @@ def test_fields_that_items_lack_are_null(tmp_path: Path) -> None:
 
 
 def column(*rows: tuple[str, str | None, float | None]) -> SystemValues:
-    return SystemValues.of("zero", [
+    return SystemValues("zero", [
         {"id": id_, "knowledge": knowledge, "q2": value} for id_, knowledge, value in rows], ["q2"])
 
 
@@ -266,15 +266,15 @@ def test_row_numbers_do_not_outweigh_texts() -> None:
 def test_lost_knowledge_is_a_change() -> None:
     rows = [{"id": "a", "knowledge": "k", "q2": 1.0}, {"id": "b", "knowledge": "l", "q2": 1.0}]
     lost = [rows[0], {"id": "b", "knowledge": None, "q2": None, "reason": "no_knowledge"}]
-    matched = match(*(SystemValues.of("zero", some, ["q2"]) for some in (rows, lost)))
+    matched = match(*(SystemValues("zero", some, ["q2"]) for some in (rows, lost)))
     assert matched is not None
     assert matched.changed == {(1, 1): ("knowledge",)}
-    assert SystemValues.of("zero", lost, ["q2"]).unchecked == ""
+    assert SystemValues("zero", lost, ["q2"]).unchecked == ""
 
 
 def test_the_history_tells_turns_apart() -> None:
     matched = match(*(
-        SystemValues.of("zero", [
+        SystemValues("zero", [
             {"id": f"{place}", "knowledge": "k", "history": [turn], "q2": 1.0}
             for place, turn in enumerate(turns, start=1)], ["q2"])
         for turns in (("x", "y"), ("y", "x"))))

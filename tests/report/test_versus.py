@@ -18,7 +18,7 @@ from sacrebleu.significance import PairedTest as Sacrebleus
 from q2_metric.cli.main import main
 from q2_metric.evaluation.tables import escape
 from q2_metric.metrics.overlap import bleu_of, bleu_statistics, corpus_bleu
-from q2_metric.report.compare import difference, holm, paired
+from q2_metric.report.compare import difference, holm
 
 WORDS = "rome has seven hills and one river that they call the tiber in the south".split()
 
@@ -28,8 +28,8 @@ def texts(seed: int, n: int = 40) -> list[str]:
     return [" ".join(draw.choices(WORDS, k=draw.randint(5, 12))) for _ in range(n)]
 
 
-def p_values(one: Any, two: Any) -> tuple[Any, Any, Any]:
-    found = difference("mean", one, two, tests=True)
+def p_values(one: Any, two: Any, measure: Any = None) -> tuple[Any, Any, Any]:
+    found = difference("mean", one, two, measure, tests=True)
     return found.interval, found.p_bootstrap, found.p_randomised
 
 
@@ -63,9 +63,7 @@ def test_p_values_are_those_of_sacrebleu(kind: str, place: int) -> None:
     tested = Sacrebleus([("a", said[0]), ("b", said[1])], {"BLEU": BLEU()}, [gold], kind)()[1]
     counts = [np.array([bleu_statistics(a, [b]) for a, b in zip(side, gold, strict=True)])
               for side in said]
-    found = paired(np.hstack(counts), np.hstack(counts[::-1]),
-                   lambda sums: bleu_of(sums[:, 10:]) - bleu_of(sums[:, :10]))
-    assert found[place] == pytest.approx(tested["BLEU"][1].p_value, abs=2e-3)
+    assert p_values(*counts, bleu_of)[place] == pytest.approx(tested["BLEU"][1].p_value, abs=2e-3)
 
 
 def test_a_system_does_not_differ_from_itself() -> None:

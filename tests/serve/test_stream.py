@@ -14,7 +14,7 @@ import pytest
 from test_api import ask
 
 from q2_metric import scoring
-from q2_metric.serve import streaming
+from q2_metric.serve import api
 from q2_metric.serve.api import Api
 from q2_metric.serve.server import Server
 
@@ -137,8 +137,8 @@ def test_a_wrong_line_ends_the_stream(port: int, line: bytes, words: str) -> Non
 
 
 def test_streams_are_bounded(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "MOST_STREAMS", 1)
-    monkeypatch.setattr(streaming, "LONGEST_PAUSE", 0.5)
+    monkeypatch.setattr(api, "MOST_STREAMS", 1)
+    monkeypatch.setattr(api, "LONGEST_PAUSE", 0.5)
     with closing((client := Streaming(port)).socket):
         client.send(ROW)
         client.send({"text": "It opened in 1889. Tickets for the tower cost, I think, "})
@@ -153,7 +153,7 @@ def test_streams_are_bounded(port: int, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_client_that_leaves_frees_its_place(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "MOST_STREAMS", 1)
+    monkeypatch.setattr(api, "MOST_STREAMS", 1)
     with closing((client := Streaming(port)).socket):
         client.send(ROW)
         client.send({"text": "It opened in 1889. Tickets for the tower cost, I think, "})
