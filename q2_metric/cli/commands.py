@@ -188,7 +188,7 @@ def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
     names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
     if names.isdisjoint(Path(path).name for path in written):
         return []
-    from q2_metric.data.download import files_here
+    from q2_metric.data.catalogue import files_here
 
     return files_here()
 

@@ -14,8 +14,7 @@ def data() -> None:
 def data_list() -> None:
     """List the data sets and say which are on this machine."""
     from q2_metric.cli.render import print_data_sets
-    from q2_metric.data.catalogue import CATALOGUE
-    from q2_metric.data.download import state
+    from q2_metric.data.catalogue import CATALOGUE, state
 
     print_data_sets([(dataset, state(dataset)) for dataset in CATALOGUE.values()])
 
@@ -24,7 +23,7 @@ def data_list() -> None:
 @click.argument("name")
 def data_download(name: str) -> None:
     """Download the data set NAME ("true": all sets of TRUE) and print the paths of its files."""
-    from q2_metric.data.download import download
+    from q2_metric.data.catalogue import download
 
     for path in download(name):
         click.echo(path)

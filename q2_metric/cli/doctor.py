@@ -79,8 +79,7 @@ def _processor() -> str:
 
 
 def _folders() -> Lines:
-    from q2_metric.data.catalogue import CATALOGUE
-    from q2_metric.data.download import ENVIRONMENT, cache_folder, state
+    from q2_metric.data.catalogue import CATALOGUE, ENVIRONMENT, cache_folder, state
     from q2_metric.engine.cache import default_path
 
     cache = Path(os.environ.get("Q2_CACHE") or default_path())

@@ -52,7 +52,7 @@ def dev(limit: int | None, **options: Any) -> None:
     The sets are the files dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Token F1 and the
     share of content words are always added to the metrics, as in "q2 meta-eval true".
     """
-    from q2_metric.data.dev import dev_files, read_dev
+    from q2_metric.data.readers import dev_files, read_dev
     from q2_metric.evaluation import agreement
 
     experiments.check(options, "dev")

@@ -111,7 +111,7 @@ def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, det
         check_place(path, SUFFIXES)
     named = [path for path in (pool_file, logs, labels) if path is not None]
     if not named:
-        from q2_metric.data.download import folder
+        from q2_metric.data.catalogue import folder
 
         named = [folder("dstc10") / f"{name}.json"
                  for name in ("knowledge", "val_logs", "val_labels")]

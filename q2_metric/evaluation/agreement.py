@@ -8,10 +8,8 @@ human labels. They are never used for training.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import here
-from q2_metric.data.labelled import Labelled
-from q2_metric.data.true import read_true
+from q2_metric.data.catalogue import CATALOGUE, here
+from q2_metric.data.readers import Labelled, read_true
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.detection import average, detection_curves, detection_table, probable

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from q2_metric.data.download import folder, here
+from q2_metric.data.catalogue import folder, here
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured
 from q2_metric.knowledge import choose

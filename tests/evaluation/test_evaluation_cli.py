@@ -149,7 +149,7 @@ def test_the_sets_that_are_here(
     loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("q2_metric.data.catalogue.cache_folder", lambda: tmp_path / "none")
     given = ["meta-eval", "true", "--metrics", "knowledge_f1", "--no-cache"]
     assert "run: q2 data download true" in run(*given).stderr
     (tmp_path / "true").mkdir()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from q2_metric.data.wow import SYSTEMS
+from q2_metric.data.readers import SYSTEMS
 from q2_metric.evaluation import published
 from q2_metric.evaluation.agreement import SETS
 from q2_metric.evaluation.published import Key

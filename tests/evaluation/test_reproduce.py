@@ -17,7 +17,7 @@ from optional import agreement
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.data.wow import read_annotated, read_selected
+from q2_metric.data.readers import read_annotated, read_selected
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.evaluation import published

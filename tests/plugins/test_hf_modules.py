@@ -409,7 +409,7 @@ def test_calibration(q2: Any, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.environ.get("Q2_DATA_DIR"), reason="Q2_DATA_DIR is not set")
 def test_real_responses_score_as_in_the_package(q2: Any) -> None:
-    from q2_metric.data.wow import read_annotated
+    from q2_metric.data.readers import read_annotated
 
     examples = [row.example for row in read_annotated()[::90]]
     found = q2.compute(predictions=[e.response for e in examples],

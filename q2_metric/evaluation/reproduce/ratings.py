@@ -5,9 +5,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from q2_metric.data.dnli import read_dnli
-from q2_metric.data.download import folder
-from q2_metric.data.usr import REFERENCE, read_usr
+from q2_metric.data.catalogue import folder
+from q2_metric.data.readers import REFERENCE, read_dnli, read_usr
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.published import Key
 from q2_metric.evaluation.reproduce.table import Figures, PaperTable, Run, measured

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import here
+from q2_metric.data.catalogue import CATALOGUE, here
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.evaluation import published
 from q2_metric.evaluation.published import Key
