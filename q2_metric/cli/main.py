@@ -33,6 +33,8 @@ COMMANDS = {
 """What ``q2 --help`` says of each command: the first line of its own help."""
 
 _ELSEWHERE = {
+    **{name: f"q2_metric.cli.installation:{name}"
+       for name in ("presets", "data", "register", "doctor")},
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
     "meta-eval": "q2_metric.cli.evaluation:meta_eval",
 }

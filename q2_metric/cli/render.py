@@ -5,7 +5,6 @@ Users' texts are never read as markup, and :func:`plain` keeps control character
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,13 +17,10 @@ from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
-from q2_metric.cli.assign import Assignable
 from q2_metric.cli.commands import plain
-from q2_metric.data.catalogue import DataSet
 from q2_metric.engine.result import SystemRun
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
-from q2_metric.models.presets import Preset, Stage
 from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
 from q2_metric.scoring.verdict import VerdictCounts
@@ -147,46 +143,8 @@ def print_whole(screen: Console, table: Table) -> None:
     screen.width = width
 
 
-def print_presets(presets: Sequence[Preset]) -> None:
-    table = bare_table(Column("preset", no_wrap=True), Column("stage", no_wrap=True),
-                       Column("model", overflow="fold"))
-    for preset in presets:
-        needs = f"needs q2-metric[{preset.extra}]" if preset.extra else "no extra"
-        full, half = preset.gigabytes(), preset.gigabytes(2)
-        needs += (f", downloads {full:.1f} GB; memory {full:.1f} GB as float32, {half:.1f} GB as "
-                  "bfloat16, and more for the texts" if preset.needs_network else ", offline")
-        table.add_row(Text(preset.name, style="bold"), "", f"{preset.description} ({needs})")
-        for field in dataclasses.fields(preset):
-            if isinstance(stage := getattr(preset, field.name), Stage):
-                table.add_row("", field.name, _named(stage))
-    console().print(table)
-    if any(stage.pickled for preset in presets for stage in preset.on_the_hub()):
-        console().print("These pickles are trusted by name: torch's weights-only reader, which "
-                        "runs no code, reads them. Sizes are approximate, for float32.")
 
 
-def print_settings(settings: Iterable[Assignable]) -> None:
-    print_table(("name", "values  [default]", "of", "what it decides"), [
-        (Text(one.name, style="bold"), one.values, ", ".join(one.titles) or "all", one.words)
-        for one in settings])
-
-
-def _named(stage: Stage) -> str:
-    if not stage.model:
-        return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
-    pickle = ", a pickle" if stage.pickled else ""
-    return f"{stage.model} ({stage.gigabytes() * 1000:,.0f} MB{pickle})"
-
-
-def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
-    """``sets`` are pairs of a data set and its state."""
-    table = bare_table(Column("name", no_wrap=True), "state", "description", "licence")
-    for dataset, state in sets:
-        if state == "missing":
-            state = ("not fetched" if dataset.published else
-                     "by hand" if dataset.by_hand else "not published")
-        table.add_row(dataset.name, state, dataset.description, dataset.licence)
-    console().print(table)
 
 
 def print_table(
