@@ -199,9 +199,8 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def bare_table(*columns: Column | str, header: bool = True) -> Table:
-    return Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0),
-                 show_header=header)
+def bare_table(*columns: Column | str) -> Table:
+    return Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
 
 
 def safe_text(text: str, style: str = "") -> Text:
