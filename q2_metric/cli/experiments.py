@@ -1,43 +1,51 @@
-"""What ``q2 meta-eval``, ``q2 reproduce`` and ``q2 calibrate`` share: options, scoring, outputs."""
+"""Experiments with human labels: ``q2 meta-eval``, ``q2 reproduce`` and ``q2 calibrate``."""
 
 from __future__ import annotations
 
 import platform
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from q2_metric._version import __version__
 from q2_metric.cli import options as shared
-from q2_metric.cli.commands import Read, Written, on_terminal, overwriting, warn
+from q2_metric.cli.commands import (
+    FILE,
+    Group,
+    Read,
+    Written,
+    command,
+    on_terminal,
+    overwriting,
+    warn,
+)
+from q2_metric.cli.render import print_report, print_table, progress_bar
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import InputError, optional
-from q2_metric.evaluation import scores
+from q2_metric.evaluation import agreement, scores
+from q2_metric.evaluation import calibrate as fitting
+from q2_metric.evaluation.figures import draw, figures_in, figures_of
+from q2_metric.evaluation.files import SUFFIXES, to_text, write
+from q2_metric.evaluation.reproduce import table as protocol
+from q2_metric.evaluation.statistics import SEED
+from q2_metric.evaluation.tables import Report
 from q2_metric.files import check_free, check_place, read_text
-from q2_metric.metrics.registry import entry
+from q2_metric.metrics.registry import DEFAULT, METRICS, entry
 from q2_metric.models.presets import preset
 from q2_metric.processors import processors
+from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
 from q2_metric.types import Example
 
-if TYPE_CHECKING:
-    from q2_metric.evaluation.tables import Report
-
-
-def _drawn(folder: str) -> Iterable[Path]:
-    from q2_metric.evaluation.figures import figures_in
-
-    return figures_in(folder)
-
-
-FIGURES = Written(_drawn, guard=None, file_okay=False)
+FIGURES = Written(figures_in, guard=None, file_okay=False)
 
 OUTPUT_OPTIONS = shared.all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
@@ -63,12 +71,192 @@ EXPERIMENT_OPTIONS = shared.all_options(
     shared.MODEL_OPTIONS)
 
 
+@click.group("meta-eval", cls=Group)
+def meta_eval() -> None:
+    """Measure how well metrics agree with human labels."""
+
+
+@meta_eval.command("true")
+@click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
+@click.option("--against", metavar="METRIC",
+              help="The metric to compare with.  [default: knowledge_f1]")
+@EXPERIMENT_OPTIONS
+def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
+    """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
+
+    Two measures of word overlap are always added to the metrics: token F1, and the share of the
+    response's content words that occur in the knowledge.
+
+    A SET is a name that "q2 data list" shows as true/SET. A FILE is a csv with the columns
+    grounding, generated_text and label (1 = consistent). The default is all sets on this machine.
+    """
+    check(options, "true")
+    read = agreement.read_sets(sets or agreement.sets_here())
+    columns = _beside_overlap(read, options)
+    finish(agreement.on_true(columns, read, against=against), options)
+
+
+@meta_eval.command("dev")
+@click.option("--limit", type=click.IntRange(min=2), metavar="N",
+              help="Read at most N rows of each set.")
+@EXPERIMENT_OPTIONS
+def dev(limit: int | None, **options: Any) -> None:
+    """Measure ROC-AUC and calibration on development sets, beside simple word overlap.
+
+    The sets are the files dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Token F1 and the
+    share of content words are always added to the metrics, as in "q2 meta-eval true".
+    """
+    check(options, "dev")
+    sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
+    finish(agreement.on_dev(_beside_overlap(sets, options), sets), options)
+
+
+def _beside_overlap(sets: agreement.Sets, options: dict[str, Any]) -> scores.ScoreColumns:
+    """The columns of the metrics that were asked for, and of word overlap."""
+    asked = {*options["metrics"], *agreement.COUNTS}
+    options["metrics"] = [name for name in METRICS if name in asked]
+    rows = [row.example for labelled in sets.values() for row in labelled]
+    return columns_of(options, rows)
+
+
+@command("reproduce")
+@click.argument("names", metavar="[TABLE]...", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="List the tables, and what each needs.")
+@click.option("--all", "every", is_flag=True, help="Measure all tables whose data are here.")
+@click.option("--limit", type=click.IntRange(min=2), metavar="N",
+              help="Read at most N examples of each data set, to try a command.")
+@click.option("-m", "--metrics", callback=shared.metric_names, show_default="those of the table",
+              help="Metrics to compute in place of a table's own.")
+@click.option("--trained", metavar="FOLDER", multiple=True,
+              type=Read(exists=True, file_okay=False),
+              help="A trained ranker, detector or responder, for the tables of rss-egr; may be "
+              "repeated.")
+@click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
+              help="A trained ranker reads only the N snippets that the ranker bundled keeps.")
+@FOREIGN_OPTIONS
+@OUTPUT_OPTIONS
+@shared.CACHE_OPTIONS
+@shared.MODEL_OPTIONS
+def reproduce(
+    names: tuple[str, ...], listed: bool, every: bool, limit: int | None, **options: Any
+) -> None:
+    """Measure tables of the papers on Q², SCALE and knowledge selection again.
+
+    Each table has its data, its metrics and its settings. The result shows our figures beside the
+    published ones. A TABLE is a name that --list shows, or a paper: "scale" for all tables of the
+    SCALE paper whose data are here. For the paper's own models: --preset paper.
+    """
+    tables = _tables()
+    if listed:
+        print_table(
+            ["table", "title", "what is scored", "to do first"],
+            [[one.name, one.title, one.size, protocol.where(one.missing())] for one in tables])
+        return
+    chosen = list(tables) if every else [
+        one for one in tables if {one.name, one.paper} & set(names)]
+    known = {name for one in tables for name in (one.name, one.paper)}
+    if wrong := [name for name in names if name not in known]:
+        raise InputError(f"there is no table {wrong[0]!r}; q2 reproduce --list shows all tables")
+    if not chosen:
+        raise InputError("name a table (q2 reproduce --list shows them), or give --all")
+    check(options, "reproduce")
+    kept = score_cache(options)
+
+    def columns(metrics: Sequence[str], settings: Mapping[str, Any], rows: Sequence[Any]) -> Any:
+        return columns_of(_told(options, settings, metrics), rows, kept)
+
+    run = protocol.Run(
+        preset(options["preset"]), columns,
+        lambda name, settings: metric_source(
+            name, _told(options, settings, [name]), kept),
+        options["metrics"], limit, options["trained"], options["narrow"], _skipped(options))
+    for one in chosen:
+        if one.name in names and (missing := one.missing()):
+            raise InputError(f"{one.name}: data sets are missing: {protocol.where(missing)}")
+    finish(protocol.reproduce(chosen, run), options)
+
+
+def _skipped(options: Mapping[str, Any]) -> dict[str, str]:
+    """A preset that needs no network must not download BERTScore's encoder either."""
+    if preset(options["preset"]).needs_network or options["bertscore_model"]:
+        return {}
+    return {"bertscore": "name its encoder with -s bertscore_model=roberta-large"}
+
+
+def _told(
+    options: Mapping[str, Any], settings: Mapping[str, Any], metrics: Sequence[str]
+) -> dict[str, Any]:
+    """The user's options; where the user gave none, those of a table that the metrics know."""
+    known = {keyword for name in metrics for keyword in entry(name).keywords()}
+    ours = {key: value for key, value in settings.items()
+            if key in known and options.get(key) is None}
+    return {**options, **ours, "metrics": metrics}
+
+
+def _tables() -> Sequence[Any]:
+    from q2_metric.evaluation.reproduce import ratings, scale, wow
+    from q2_metric.knowledge import reproduce as selection
+
+    every = [*wow.TABLES, *ratings.TABLES, *scale.TABLES, *selection.TABLES]
+    papers = list(dict.fromkeys(one.paper for one in every))
+    return sorted(every, key=lambda one: (papers.index(one.paper), one.table or 99))
+
+
+@command("calibrate")
+@click.argument("file", type=FILE)
+@shared.format_option("FILE")
+@click.option("--out", required=True, metavar="PATH", type=Written(),
+              help="Path of the calibration, a .json file.")
+@click.option("--metric", default=DEFAULT[0], callback=shared.metric_names,
+              help="The metric to calibrate.")
+@click.option("--name", help="Name of the calibration in signatures.  [default: from --out]")
+@click.option("--label", metavar="COL", help="Column of the human labels.  [default: by name]")
+@click.option("--response", metavar="COL", help="Column of the response.  [default: by name]")
+@click.option("--knowledge", metavar="COL", help="Column of the knowledge.  [default: by name]")
+@click.option("--history", metavar="COL", help='Column of the history; "" for none.')
+@click.option("--kind", type=click.Choice(["isotonic", "platt"]), default="isotonic",
+              help="Method by which scores become probabilities.")
+@click.option("--precision", type=click.FloatRange(min=0, max=1, min_open=True),
+              help="Choose the threshold with the highest recall at this precision.  "
+              "[default: the threshold with the best balanced accuracy]")
+@click.option("--figures", metavar="DIR", type=FIGURES,
+              help="Draw reliability curves in this folder, as PNG and SVG.")
+@click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
+@shared.CACHE_OPTIONS
+@shared.MODEL_OPTIONS
+def calibrate(file: Path, metric: list[str], **options: Any) -> None:
+    """Fit a threshold and a calibration to labelled responses.
+
+    FILE (.jsonl, .csv, .tsv, .parquet) contains responses, their knowledge, and human labels
+    (1 = consistent). "q2 score --calibration" applies the result.
+    """
+    if len(metric) > 1:
+        raise InputError("--metric takes one metric; run q2 calibrate for each")
+    options["outs"] = ()
+    precision = options["precision"]
+    out, name = options["out"], options["name"] or Path(options["out"]).stem
+    check(options, f"calibration_{name}")
+    check_place(out)
+    columns_read = Columns(options["response"], options["knowledge"], options["history"],
+                           label=options["label"])
+    rows = fitting.read_labelled(file, columns_read, options["form"])
+    source = metric_source(metric[0], options, score_cache(options))
+    columns = scores.ScoreColumns([source], bar_of(options))
+    # Responses without a score are left out. (Q² without its fallback has no score for some.)
+    found = scores.known(columns.scores([row.example for row in rows])[metric[0]])
+    truth, values = [rows[i].consistent for i in found], list(found.values())
+    fitted = fitting.fit(
+        truth, values, name=name, metric=metric[0], signature=source.signature,
+        kind=options["kind"], precision=precision)
+    report = fitting.experiment(truth, values, fitted, precision=precision,
+                                left_out=len(rows) - len(found))
+    fitted.save(out)
+    finish(report, options)
+
+
 def check(options: Mapping[str, Any], name: str) -> None:
     """Checks the outputs before the scoring, which may take hours. Raises InputError if one cannot
     be written or options do not fit together, and MissingExtra if a package is missing."""
-    from q2_metric.evaluation.figures import figures_of
-    from q2_metric.evaluation.files import SUFFIXES
-
     for path in options["outs"]:
         check_place(path, SUFFIXES)
     if options["figures"] and not overwriting():
@@ -118,8 +306,6 @@ def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> scores.
 
 
 def bar_of(options: Mapping[str, Any]) -> scores.Bar:
-    from q2_metric.cli.render import progress_bar
-
     return progress_bar if on_terminal() and not options["quiet"] else scores.silent
 
 
@@ -132,26 +318,16 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
         if not options["quiet"]:
             print_as(report, "text")
     finally:
-        _write(report, options)
-
-
-def _write(report: Report, options: Mapping[str, Any]) -> None:
-    from q2_metric.evaluation.figures import draw
-    from q2_metric.evaluation.files import write
-
-    note = read_text(options["note"]) if options.get("note") else ""
-    for path in options["outs"]:
-        write(report, path, note=note)
-    drawn = draw(report, options["figures"]) if options["figures"] else ()
-    for path in () if options["quiet"] else drawn:
-        warn(str(path))
+        note = read_text(options["note"]) if options.get("note") else ""
+        for path in options["outs"]:
+            write(report, path, note=note)
+        drawn = draw(report, options["figures"]) if options["figures"] else ()
+        for path in () if options["quiet"] else drawn:
+            warn(str(path))
 
 
 def print_as(report: Report, form: str) -> None:
     """Prints a report in one of :data:`FORMATS`."""
-    from q2_metric.cli.render import print_report
-    from q2_metric.evaluation.files import to_text
-
     if form == "text":
         print_report(report)
     else:
@@ -159,8 +335,6 @@ def print_as(report: Report, form: str) -> None:
 
 
 def facts() -> dict[str, str]:
-    from q2_metric.evaluation.statistics import SEED
-
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "version": f"q2-metric {__version__}",

@@ -36,7 +36,9 @@ _ELSEWHERE = {
     **{name: f"q2_metric.cli.installation:{name}"
        for name in ("presets", "data", "register", "doctor")},
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
-    "meta-eval": "q2_metric.cli.evaluation:meta_eval",
+    "meta-eval": "q2_metric.cli.experiments:meta_eval",
+    "reproduce": "q2_metric.cli.experiments:reproduce",
+    "calibrate": "q2_metric.cli.experiments:calibrate",
 }
 """Commands that are not in the file with their name."""
 

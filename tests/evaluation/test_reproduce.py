@@ -526,7 +526,7 @@ def test_one_line_errors(loaded: Asked, arguments: list[str], message: str) -> N
 
 
 def test_the_list_names_every_published_table() -> None:
-    from q2_metric.cli.reproduce import _tables
+    from q2_metric.cli.experiments import _tables
 
     tables = _tables()
     assert len({one.name for one in tables}) == len(tables)
