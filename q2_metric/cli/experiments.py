@@ -33,7 +33,7 @@ from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import agreement, scores
 from q2_metric.evaluation import calibrate as fitting
 from q2_metric.evaluation.figures import draw, figures_in, figures_of
-from q2_metric.evaluation.files import SUFFIXES, to_text, write
+from q2_metric.evaluation.files import SUFFIXES, write
 from q2_metric.evaluation.reproduce import table as protocol
 from q2_metric.evaluation.statistics import SEED
 from q2_metric.evaluation.tables import Report
@@ -54,10 +54,6 @@ OUTPUT_OPTIONS = shared.all_options(
                  help="Draw the figures in this folder, as PNG and SVG."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
-FORMATS = {"text": "", "markdown": ".md", "latex": ".tex", "json": ".json", "csv": ".csv"}
-FORMAT_OPTION = click.option(
-    "--format", "shown_as", type=click.Choice(list(FORMATS)), default="text",
-    help="Format in which the tables are printed.")
 FOREIGN_OPTIONS = shared.all_options(
     click.option(
         "--scores", "scores_file", metavar="FILE", type=Read(),
@@ -316,7 +312,7 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
         report = replace(report, facts=facts())
     try:
         if not options["quiet"]:
-            print_as(report, "text")
+            print_report(report)
     finally:
         note = read_text(options["note"]) if options.get("note") else ""
         for path in options["outs"]:
@@ -324,14 +320,6 @@ def finish(report: Report, options: Mapping[str, Any]) -> None:
         drawn = draw(report, options["figures"]) if options["figures"] else ()
         for path in () if options["quiet"] else drawn:
             warn(str(path))
-
-
-def print_as(report: Report, form: str) -> None:
-    """Prints a report in one of :data:`FORMATS`."""
-    if form == "text":
-        print_report(report)
-    else:
-        click.echo(to_text(report, FORMATS[form]), nl=False)
 
 
 def facts() -> dict[str, str]:

@@ -36,6 +36,7 @@ _ELSEWHERE = {
     **{name: f"q2_metric.cli.installation:{name}"
        for name in ("presets", "data", "register", "doctor")},
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
+    **{name: f"q2_metric.cli.report:{name}" for name in ("compare", "gate")},
     "meta-eval": "q2_metric.cli.experiments:meta_eval",
     "reproduce": "q2_metric.cli.experiments:reproduce",
     "calibrate": "q2_metric.cli.experiments:calibrate",

@@ -111,7 +111,7 @@ def test_the_default_is_what_the_preset_computes_beside_word_overlap(
 
 
 @pytest.mark.parametrize("full", ["q2_metric.evaluation.files.write_text",
-                                  "q2_metric.cli.experiments.print_as"])
+                                  "q2_metric.cli.experiments.print_report"])
 def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
     loader: Loader, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
     done = run("meta-eval", "true", rows, "--metrics", "knowledge_f1", "--no-cache", "--out", out)
     assert (done.exit_code, "No space left on device" in done.stderr) == (3, True)
     assert ("token F1" in done.stdout, out.exists()) == (full.endswith("write_text"),
-                                                         full.endswith("print_as"))
+                                                         full.endswith("print_report"))
 
 
 @pytest.mark.parametrize(
