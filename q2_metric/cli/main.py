@@ -37,6 +37,7 @@ _ELSEWHERE = {
        for name in ("presets", "data", "register", "doctor")},
     "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
     **{name: f"q2_metric.cli.report:{name}" for name in ("compare", "gate")},
+    **{name: f"q2_metric.cli.knowledge:{name}" for name in ("select", "respond")},
     "meta-eval": "q2_metric.cli.experiments:meta_eval",
     "reproduce": "q2_metric.cli.experiments:reproduce",
     "calibrate": "q2_metric.cli.experiments:calibrate",
