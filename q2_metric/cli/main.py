@@ -32,17 +32,16 @@ COMMANDS = {
 }
 """What ``q2 --help`` says of each command: the first line of its own help."""
 
-_ELSEWHERE = {
-    **{name: f"q2_metric.cli.installation:{name}"
-       for name in ("presets", "data", "register", "doctor")},
-    "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
-    **{name: f"q2_metric.cli.report:{name}" for name in ("compare", "gate")},
-    **{name: f"q2_metric.cli.knowledge:{name}" for name in ("select", "respond")},
-    "meta-eval": "q2_metric.cli.experiments:meta_eval",
-    "reproduce": "q2_metric.cli.experiments:reproduce",
-    "calibrate": "q2_metric.cli.experiments:calibrate",
+_SHARED = {
+    "experiments": ("meta-eval", "reproduce", "calibrate"),
+    "installation": ("presets", "data", "register", "doctor"),
+    "knowledge": ("select", "respond"),
+    "report": ("compare", "gate"),
 }
-"""Commands that are not in the file with their name."""
+"""The files with several commands. Another command's file has its name."""
+_PLACES = {name: f"q2_metric.cli.{file}:{name.replace('-', '_')}"
+           for file, names in _SHARED.items() for name in names}
+_PLACES["lm-eval-path"] = "q2_metric.integrations.lm_eval:lm_eval_path"
 
 
 class Commands(Group):
@@ -53,7 +52,7 @@ class Commands(Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = resolve_name(
-            _ELSEWHERE.get(cmd_name, f"q2_metric.cli.{cmd_name}:{cmd_name}"))
+            _PLACES.get(cmd_name, f"q2_metric.cli.{cmd_name}:{cmd_name}"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
