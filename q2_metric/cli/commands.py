@@ -137,12 +137,10 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hints = (param.hint(error.option_name) for param in self.params
-                     if hasattr(param, "hint"))
-            if not (words := next(hints, "")):
-                raise
-            raise click.UsageError(
-                f"No such option: {error.option_name}. {words}", error.ctx) from error
+            hints = [param.hint(error.option_name) for param in self.params
+                     if hasattr(param, "hint")]
+            error.message = " ".join(filter(None, [error.message, *hints]))
+            raise
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
         given = [(param.type, path) for param in self.params for path in _paths(ctx, param)]

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from q2_metric import metrics
 from q2_metric._version import __version__
-from q2_metric.cli.assign import assignables
 from q2_metric.cli.commands import Group, command, plain
+from q2_metric.cli.options import assignables
 from q2_metric.cli.render import console, print_table
 from q2_metric.data.catalogue import CATALOGUE, ENVIRONMENT, download, state
 from q2_metric.data.catalogue import cache_folder as data_folder
