@@ -16,12 +16,7 @@ from q2_metric.errors import DataError, DownloadError
 from q2_metric.files import fingerprint
 
 ENVIRONMENT = "Q2_DATA_DIR"
-
-_GIT = 40
-"""Digits of a file's name in Git."""
-
-State = Literal["here", "differs", "missing"]
-"""A file that "differs" does not have its published checksum."""
+_GIT = 40  # digits of a file's name in Git
 
 
 class DataFile(NamedTuple):
@@ -66,14 +61,13 @@ def _sets() -> Iterator[DataSet]:
         yield DataSet(name, description, licence, by_set[name], by_hand)
 
 
-_SETS = tuple(_sets())
-CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _SETS}
+CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _sets()}
 
 
 def select(name: str) -> list[DataSet]:
     """The data set with this name ("true/q2"), or all of a group ("true"). DataError: there is no
     such set or group; the message lists the names."""
-    chosen = [item for item in _SETS if name in (item.name, item.folder)]
+    chosen = [item for item in CATALOGUE.values() if name in (item.name, item.folder)]
     if not chosen:
         raise DataError(f"there is no data set {name!r}; the sets are {', '.join(CATALOGUE)}")
     return chosen
@@ -102,10 +96,14 @@ def download(name: str) -> list[Path]:
     A set that is complete in ``Q2_DATA_DIR`` is not downloaded. DataError: there is no set or group
     with this name, or the set is not published. DownloadError: the download fails, or a file does
     not have its checksum."""
-    chosen = select(name)
-    if len(chosen) > 1:
-        chosen = [dataset for dataset in chosen if dataset.published]
-    return [path for dataset in chosen for path in _download(dataset)]
+    paths, chosen = [], select(name)
+    for dataset in [one for one in chosen if one.published] if len(chosen) > 1 else chosen:
+        place = _place(dataset)
+        if place is not None and place != cache_folder() / dataset.folder:
+            paths += [place / file.name for file in dataset.files]
+        else:
+            paths += [_fetch(dataset, file) for file in dataset.files]
+    return paths
 
 
 def here(name: str) -> bool:
@@ -119,7 +117,8 @@ def files_here() -> list[Path]:
     return [place / file.name for dataset, place in places if place for file in dataset.files]
 
 
-def state(dataset: DataSet) -> State:
+def state(dataset: DataSet) -> Literal["here", "differs", "missing"]:
+    """A data set "differs" if a file does not have its published checksum."""
     place = _place(dataset)
     if place is None:
         return "missing"
@@ -138,17 +137,9 @@ def _is(path: Path, file: DataFile) -> bool:
 
 def _place(dataset: DataSet) -> Path | None:
     """The first folder that contains all files of the data set."""
-    own = os.environ.get(ENVIRONMENT)
-    roots = [*([Path(own)] if own else []), cache_folder()]
-    return next((place for place in (root / dataset.folder for root in roots)
+    roots = filter(None, [os.environ.get(ENVIRONMENT), cache_folder()])
+    return next((place for place in (Path(root, dataset.folder) for root in roots)
                  if all((place / file.name).is_file() for file in dataset.files)), None)
-
-
-def _download(dataset: DataSet) -> list[Path]:
-    place = _place(dataset)
-    if place is not None and place != cache_folder() / dataset.folder:
-        return [place / file.name for file in dataset.files]
-    return [_fetch(dataset, file) for file in dataset.files]
 
 
 def _fetch(dataset: DataSet, file: DataFile) -> Path:

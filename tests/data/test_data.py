@@ -181,7 +181,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         DataSet("true/a", "d", "l", (DataFile("a.csv", digest, "https://x.test/a.csv"),)),
         DataSet("true/b", "d", "l", (DataFile("b.csv", digest, None),)),
     )
-    monkeypatch.setattr(catalogue, "_SETS", sets)
     monkeypatch.setattr(catalogue, "CATALOGUE", {item.name: item for item in sets})
     return folder
 
@@ -252,7 +251,7 @@ def test_a_set_that_is_not_published(cache: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_set_that_is_fetched_by_hand(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = DataSet("c", "d", "l", (DataFile("c.json", ""),), "download it from https://c.test")
-    monkeypatch.setattr(catalogue, "_SETS", (one,))
+    monkeypatch.setattr(catalogue, "CATALOGUE", {one.name: one})
     with pytest.raises(DataError, match=r"not here; download it from https://c.test, and put c/c"):
         catalogue.download("c")
     (cache / "c").mkdir(parents=True)
@@ -267,7 +266,7 @@ def test_a_file_that_git_names(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     use(monkeypatch, pooch)
     for digest, fits in ((name, True), ("0" * 40, False)):
         one = DataSet("g", "d", "l", (DataFile("g.csv", digest, "https://x.test/g.csv"),))
-        monkeypatch.setattr(catalogue, "_SETS", (one,))
+        monkeypatch.setattr(catalogue, "CATALOGUE", {one.name: one})
         if fits:
             assert catalogue.download("g") == [cache / "g" / "g.csv"]
             assert catalogue.state(one) == "here"
