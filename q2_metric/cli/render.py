@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -167,9 +167,8 @@ def print_report(report: Report) -> None:
         for i, column in enumerate(table.columns):
             # The longest cell, or the longest word of the title.
             width = max(len(text) for text in [*column.title.split(), *(row[i] for row in rows)])
-            side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
-            lines = wrap(plain(column.title), width)
-            shown.add_column(Text("\n".join(lines)), justify=side, width=width, no_wrap=True)
+            shown.add_column(Text(plain(column.title), no_wrap=False), width=width, no_wrap=True,
+                             justify="left" if column.kind == "text" else "right")
         for row in rows:
             shown.add_row(*map(safe_text, row))
         screen.print(safe_text(table.title, "bold"), soft_wrap=True)
