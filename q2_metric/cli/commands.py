@@ -140,7 +140,7 @@ class Command(click.Command):
         read = [path for kind, path in given if isinstance(kind, Read)]
         outputs = [(kind, path) for kind, path in given if isinstance(kind, Written)]
         written = [out for kind, path in outputs for out in (path, *kind.also(str(path)))]
-        check_written(written, [*ctx.meta.get(READ, ()), *read, *_data_sets(written)])
+        check_written(written, [*ctx.meta.get(READ, ()), *read])
         for kind, path in outputs:
             if kind.guard is not None and not ctx.meta.get(_OVERWRITE):
                 kind.guard(path)
@@ -169,19 +169,6 @@ _KEPT = "q2_metric.kept"
 def _paths(ctx: click.Context, param: click.Parameter) -> Iterable[Any]:
     given = ctx.params.get(param.name or "")
     return given if isinstance(given, tuple) else filter(None, [given])
-
-
-def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The evaluation sets, which commands read although the user does not name them. They are
-    looked for only if an output has the same file name as one of them."""
-    from q2_metric.data.catalogue import CATALOGUE
-
-    names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
-    if names.isdisjoint(Path(path).name for path in written):
-        return []
-    from q2_metric.data.catalogue import files_here
-
-    return files_here()
 
 
 def ours(mark: str, what: str) -> Callable[[str], None]:
