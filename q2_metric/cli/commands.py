@@ -217,8 +217,7 @@ class Group(click.Group):
             try:
                 return super().main(*arguments, **keywords)
             finally:
-                if sys.stdout is not None:
-                    sys.stdout.flush()
+                sys.stdout.flush()
         except OSError as error:
             _give_up_output(error)
             sys.exit(COULD_NOT)
@@ -226,13 +225,6 @@ class Group(click.Group):
 
 _NO_STREAM = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 """These do not occur when a text is written to an open stream."""
-
-
-class _Closed(io.TextIOBase):
-    """Stands in for standard output if that is closed."""
-
-    def write(self, _text: str) -> int:
-        raise OSError(errno.EBADF, "is closed")
 
 
 def _open_standard_streams() -> None:
@@ -243,13 +235,13 @@ def _open_standard_streams() -> None:
             os.set_inheritable(nowhere, True)
         os.close(nowhere)
     if sys.stdout is None:
-        sys.stdout = _Closed()
+        sys.stdout = io.TextIOBase()  # raises an OSError if something is written
 
 
 def _give_up_output(error: OSError) -> None:
     """Python would otherwise try to write to standard output again at exit."""
     with suppress(OSError):
-        click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
+        click.echo(f"q2: error: standard output: {error.strerror or 'is closed'}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):
         os.dup2(nowhere, sys.stdout.fileno())
