@@ -8,7 +8,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from textwrap import wrap
+from functools import partial
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -36,10 +37,6 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
     "not checked": ("?", "dim"),
 }
 """(Sign, colour) of a claim on the terminal."""
-
-_LONGEST = 200
-"""Characters of a claim or passage that are printed."""
-
 
 def print_systems(results: Sequence[SystemRun], *, whole: bool) -> None:
     """Prints the results of ``q2 score``; with ``whole``, full signatures instead of hashes."""
@@ -71,26 +68,23 @@ def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
     if not verdict.headline:
         return
     style = "bold red" if verdict.unsupported else "bold green"
-    screen.print(Text(verdict.headline, style=style), soft_wrap=True)
-    if verdict.criterion:
-        screen.print(Text(verdict.criterion), soft_wrap=True)
+    lines = [Text(verdict.headline, style=style), Text(verdict.criterion)]
     for worst in verdict.worst:
         sign, colour = VERDICTS[worst.verdict]
         # A bare number before the text could be taken for a part of the text.
         row = f"row {worst.id}" if worst.id.isdecimal() else worst.id
-        screen.print(Text(f"{sign} ", style=colour) + safe_text(row, "dim") +
-                     Text(f"  {_short(worst.claim)}"), soft_wrap=True)
+        lines.append(Text(f"{sign} ", style=colour) + safe_text(row, "dim")
+                     + safe_text(f"  {_short(worst.claim)}"))
         if worst.source:
             words = "the sources say" if worst.decides else "nearest in the sources"
-            screen.print(Text(f"  {words}: {_short(worst.source)}", style="dim"), soft_wrap=True)
-    if verdict.citations:
-        screen.print(Text(verdict.citations), soft_wrap=True)
+            lines.append(safe_text(f"  {words}: {_short(worst.source)}", "dim"))
+    for line in filter(None, [*lines, Text(verdict.citations)]):
+        screen.print(line, soft_wrap=True)
     screen.print()
 
 
-def _short(text: str) -> str:
-    words = plain(" ".join(text.split()))
-    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+_short = partial(shorten, width=200, placeholder="…")
+"""A claim or passage as it is printed."""
 
 
 def systems_table(result: SystemRun) -> Table:
