@@ -45,14 +45,16 @@ from q2_metric.rows.columns import Columns
 from q2_metric.rows.formats import read_fields
 from q2_metric.types import Example
 
-FIGURES = Written(figures_in, guard=None, file_okay=False)
-
+SHOWN_OPTIONS = shared.all_options(
+    click.option("--figures", metavar="DIR",
+                 type=Written(figures_in, guard=None, file_okay=False),
+                 help="Draw the figures in this folder, as PNG and SVG."),
+    click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
+)
 OUTPUT_OPTIONS = shared.all_options(
     click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
                  help="Write the results as .json, .csv, .md or .tex; may be repeated."),
-    click.option("--figures", metavar="DIR", type=FIGURES,
-                 help="Draw the figures in this folder, as PNG and SVG."),
-    click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
+    SHOWN_OPTIONS,
 )
 FOREIGN_OPTIONS = shared.all_options(
     click.option(
@@ -86,7 +88,7 @@ def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     A SET is a name that "q2 data list" shows as true/SET. A FILE is a csv with the columns
     grounding, generated_text and label (1 = consistent). The default is all sets on this machine.
     """
-    check(options, "true")
+    prepare(options, "true")
     read = agreement.read_sets(sets or agreement.sets_here())
     columns = _beside_overlap(read, options)
     finish(agreement.on_true(columns, read, against=against), options)
@@ -102,7 +104,7 @@ def dev(limit: int | None, **options: Any) -> None:
     The sets are the files dev/*.jsonl.gz in the folder that Q2_DATA_DIR names. Token F1 and the
     share of content words are always added to the metrics, as in "q2 meta-eval true".
     """
-    check(options, "dev")
+    prepare(options, "dev")
     sets = {name: read_dev(path, limit) for name, path in dev_files().items()}
     finish(agreement.on_dev(_beside_overlap(sets, options), sets), options)
 
@@ -155,16 +157,11 @@ def reproduce(
         raise InputError(f"there is no table {wrong[0]!r}; q2 reproduce --list shows all tables")
     if not chosen:
         raise InputError("name a table (q2 reproduce --list shows them), or give --all")
-    check(options, "reproduce")
-    kept = score_cache(options)
-
-    def columns(metrics: Sequence[str], settings: Mapping[str, Any], rows: Sequence[Any]) -> Any:
-        return columns_of(_told(options, settings, metrics), rows, kept)
-
+    prepare(options, "reproduce")
     run = protocol.Run(
-        preset(options["preset"]), columns,
-        lambda name, settings: metric_source(
-            name, _told(options, settings, [name]), kept),
+        preset(options["preset"]),
+        lambda metrics, settings, rows: columns_of(_told(options, settings, metrics), rows),
+        lambda name, settings: metric_source(name, _told(options, settings, [name])),
         options["metrics"], limit, options["trained"], options["narrow"], _skipped(options))
     for one in chosen:
         if one.name in names and (missing := one.missing()):
@@ -215,9 +212,7 @@ def _tables() -> Sequence[Any]:
 @click.option("--precision", type=click.FloatRange(min=0, max=1, min_open=True),
               help="Choose the threshold with the highest recall at this precision.  "
               "[default: the threshold with the best balanced accuracy]")
-@click.option("--figures", metavar="DIR", type=FIGURES,
-              help="Draw reliability curves in this folder, as PNG and SVG.")
-@click.option("--quiet", is_flag=True, help="Print no table and no progress bar.")
+@SHOWN_OPTIONS
 @shared.CACHE_OPTIONS
 @shared.MODEL_OPTIONS
 def calibrate(file: Path, metric: list[str], **options: Any) -> None:
@@ -231,12 +226,12 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     options["outs"] = ()
     precision = options["precision"]
     out, name = options["out"], options["name"] or Path(options["out"]).stem
-    check(options, f"calibration_{name}")
+    prepare(options, f"calibration_{name}")
     check_place(out)
     columns_read = Columns(options["response"], options["knowledge"], options["history"],
                            label=options["label"])
     rows = fitting.read_labelled(file, columns_read, options["form"])
-    source = metric_source(metric[0], options, score_cache(options))
+    source = metric_source(metric[0], options)
     columns = scores.ScoreColumns([source], bar_of(options))
     # Responses without a score are left out. (Q² without its fallback has no score for some.)
     found = scores.known(columns.scores([row.example for row in rows])[metric[0]])
@@ -250,9 +245,10 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
     finish(report, options)
 
 
-def check(options: Mapping[str, Any], name: str) -> None:
-    """Checks the outputs before the scoring, which may take hours. Raises InputError if one cannot
-    be written or options do not fit together, and MissingExtra if a package is missing."""
+def prepare(options: dict[str, Any], name: str) -> None:
+    """Checks the outputs before the scoring, which may take hours, and adds the cache (``kept``) to
+    the options. Raises InputError if an output cannot be written or options do not fit together,
+    and MissingExtra if a package is missing."""
     for path in options["outs"]:
         check_place(path, SUFFIXES)
     if options["figures"] and not overwriting():
@@ -262,43 +258,36 @@ def check(options: Mapping[str, Any], name: str) -> None:
     for module, package in needed.items():
         if module != "matplotlib" or options["figures"]:
             optional(module, "agreement with people", package, "meta")
-    if options.get("score_columns") and not options["scores_file"]:
-        raise InputError("--column names a column of --scores FILE; name the file too")
-    if options.get("scores_file") and not options["score_columns"]:
-        raise InputError("--scores needs --column, the column of the scores")
+    if bool(options.get("score_columns")) != bool(options.get("scores_file")):
+        raise InputError("--scores FILE and --column COL belong together; name both")
+    options["kept"] = Cache(shared.cache_file(options), warn=warn)
 
 
-def columns_of(
-    options: Mapping[str, Any], rows: Sequence[Example], kept: Cache | None = None
-) -> scores.ScoreColumns:
+def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> scores.ScoreColumns:
     """What an experiment compares with human labels: metrics, and columns of a file of scores. Each
     set counts a response that claims nothing as its guideline says, unless ``-s support=`` or a
     paper's preset has one rule for all."""
-    file, kept = options["scores_file"], kept or score_cache(options)
+    file, reading = options["scores_file"], options["support"]
     lines = list(read_fields(file, options["form"])) if file else []  # read once: it may be a pipe
     foreign = [scores.FileSource(file, lines, column, rows) for column in options["score_columns"]]
-    reading = options["support"]
     own = preset(options["preset"]).settings("scale", options["scale_model"])
     has_readings = own.get("support") == scores.USUAL  # the papers' presets have one reading
 
     def ours(name: str) -> scores.MetricSource | scores.ByGuideline:
         if reading or not has_readings or "support" not in entry(name).keywords():
-            return metric_source(name, options, kept)
+            return metric_source(name, options)
         return scores.ByGuideline(name, cache(lambda reading: metric_source(
-            name, options if reading == scores.USUAL else {**options, "support": reading}, kept)))
+            name, options if reading == scores.USUAL else {**options, "support": reading})))
 
     return scores.ScoreColumns(
         [*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
 
 
-def score_cache(options: Mapping[str, Any]) -> Cache:
-    return Cache(shared.cache_file(options), warn=warn)
-
-
-def metric_source(name: str, options: Mapping[str, Any], kept: Cache) -> scores.MetricSource:
+def metric_source(name: str, options: Mapping[str, Any]) -> scores.MetricSource:
     """The metric ``name`` with the models and settings that the options request."""
     made_from = entry(name).request(options["preset"], shared.load_keywords(options))
-    return scores.MetricSource(name, lambda: shared.load([name], options)[0], kept, made_from)
+    return scores.MetricSource(
+        name, lambda: shared.load([name], options)[0], options["kept"], made_from)
 
 
 def bar_of(options: Mapping[str, Any]) -> scores.Bar:

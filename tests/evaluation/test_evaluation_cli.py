@@ -130,8 +130,8 @@ def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
     ("arguments", "message"),
     [
         (["--out", "r.txt"], "cannot tell the format"),
-        (["--column", "x"], "--column names a column of --scores FILE"),
-        (["--scores", "x.csv"], "--scores needs --column"),
+        (["--column", "x"], "--scores FILE and --column COL belong together"),
+        (["--scores", "x.csv"], "--scores FILE and --column COL belong together"),
         (["--scores", "x.csv", "--column", "x"], "x.csv: there is no such file"),
         (["--against", "knowledge_bleu"], "there is no metric 'knowledge_bleu' to compare with"),
     ],
