@@ -3,14 +3,11 @@
 Users' texts are never read as markup, and :func:`plain` keeps control characters from the terminal.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,15 +17,13 @@ from rich.text import Text
 
 from q2_metric.cli.commands import plain
 from q2_metric.engine.result import SystemRun
+from q2_metric.evaluation.tables import Report
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
 from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
-
-if TYPE_CHECKING:
-    from q2_metric.evaluation.tables import Report
 
 VERDICTS: Mapping[str, tuple[str, str]] = {
     "supported": ("✓", "green"),
@@ -37,6 +32,7 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
     "not checked": ("?", "dim"),
 }
 """(Sign, colour) of a claim on the terminal."""
+
 
 def print_systems(results: Sequence[SystemRun], *, whole: bool) -> None:
     """Prints the results of ``q2 score``; with ``whole``, full signatures instead of hashes."""

@@ -131,8 +131,9 @@ def _is(path: Path, file: DataFile) -> bool:
 
 def _place(dataset: DataSet) -> Path | None:
     """The first folder that contains all files of the data set."""
-    roots = filter(None, [os.environ.get(ENVIRONMENT), cache_folder()])
-    return next((place for place in (Path(root, dataset.folder) for root in roots)
+    own = os.environ.get(ENVIRONMENT)
+    roots = [Path(own), cache_folder()] if own else [cache_folder()]
+    return next((place for place in (root / dataset.folder for root in roots)
                  if all((place / file.name).is_file() for file in dataset.files)), None)
 
 
