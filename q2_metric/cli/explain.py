@@ -1,6 +1,8 @@
-"""``q2 explain`` scores one response and shows the evidence of the score."""
+"""One response: ``q2 explain`` shows it on the terminal, and ``q2 serve`` in the browser."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import click
@@ -8,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from q2_metric.cli.commands import command, print_json
+from q2_metric.cli.commands import command, print_json, warn
 from q2_metric.cli.options import MODEL_OPTIONS, SIGNATURE_OPTION, load, metrics_option
 from q2_metric.cli.render import VERDICTS, console, print_signatures, safe_text
-from q2_metric.errors import InputError
+from q2_metric.errors import InputError, optional
 from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.report.findings import NO_SUPPORT, SIGNS, shipped
 from q2_metric.report.view import DROPPED, WHOLE, supported, view
@@ -19,6 +21,7 @@ from q2_metric.rows.fields import Layout, output_row
 from q2_metric.rows.plain import REASONS
 from q2_metric.rows.plain import number as value
 from q2_metric.scoring import given, score_rows
+from q2_metric.serve import API_KEY
 from q2_metric.text.given import is_blank
 
 
@@ -195,3 +198,48 @@ def _parts(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[Text
 
 
 _DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}
+
+
+@command("serve")
+@click.option("--api", is_flag=True,
+              help=f"Serve an HTTP API for programs instead of the page. If {API_KEY} is set, "
+              "requests need this key.")
+@click.option("--host", default="127.0.0.1",
+              help="Network interface to listen on. With the default, only this machine can reach "
+              "the server.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765,
+              help="Port to listen on; 0 chooses a free port.")
+@metrics_option("groundedness")
+@MODEL_OPTIONS
+def serve(api: bool, host: str, port: int, metrics: list[str], **options: Any) -> None:
+    """Score answers over HTTP: in the browser, or with --api from programs.
+
+    The page asks for an answer and its sources, and shows the same explanation as q2 report.
+    Nothing is written to disk. Ctrl-C stops the server.
+    """
+    for package in ("starlette", "uvicorn"):
+        optional(package, "q2 serve", package, "serve")
+    from q2_metric.serve.explain import Explainer
+    from q2_metric.serve.server import Server
+
+    with closing(Server(host, port)) as server:
+        explainer = Explainer(load(metrics, options))
+        explainer.row("It opened in 1889.", "The tower opened in 1889.")  # loads the models
+        key = os.environ.get(API_KEY, "") if api else ""
+        if not server.is_local and not key:
+            warn(f"{host} can be reached from other machines, and there is no password"
+                 + (f"; set {API_KEY} to ask for a key" if api else ""))
+        if api:
+            from q2_metric.serve.api import Api
+
+            app = Api(explainer.metrics, server, key).app()
+            words = (f"the API is at {server.url}v1/score, its description at "
+                     f"{server.url}openapi.json")
+        else:
+            from q2_metric.serve.page import page
+
+            app, words = page(explainer, server), f"open {server.url} in a browser"
+        try:
+            server.run(app, lambda: warn(f"{words} (Ctrl-C stops the server)"))
+        except KeyboardInterrupt:
+            click.echo(err=True)

@@ -34,6 +34,7 @@ COMMANDS = {
 
 _SHARED = {
     "experiments": ("meta-eval", "reproduce", "calibrate"),
+    "explain": ("serve",),
     "installation": ("presets", "data", "register", "doctor"),
     "knowledge": ("select", "respond"),
     "report": ("compare", "gate"),
