@@ -4,8 +4,6 @@ All paths of options of the types :class:`Read` and :class:`Written` are checked
 runs (:func:`q2_metric.files.check_written`).
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import json
@@ -17,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import click
 
@@ -47,7 +45,7 @@ class OneLineError(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]  # click has one for a class
 
     @classmethod
-    def of(cls, error: errors.Q2Error) -> OneLineError:
+    def of(cls, error: errors.Q2Error) -> Self:
         """Converts an error of the library."""
         kinds = {errors.BadRowError: ROWS_FAILED, errors.WriteError: COULD_NOT,
                  errors.InputError: WRONG_USE, errors.DownloadError: COULD_NOT,

@@ -1,7 +1,5 @@
 """Experiments with human labels: ``q2 meta-eval``, ``q2 reproduce`` and ``q2 calibrate``."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import sys
@@ -15,17 +13,9 @@ from typing import Any
 import click
 
 from q2_metric._version import __version__
+from q2_metric.cli import commands
 from q2_metric.cli import options as shared
-from q2_metric.cli.commands import (
-    FILE,
-    Group,
-    Read,
-    Written,
-    command,
-    on_terminal,
-    overwriting,
-    warn,
-)
+from q2_metric.cli.commands import FILE, Group, Read, Written, command, overwriting, warn
 from q2_metric.cli.render import print_report, print_table, progress_bar
 from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.engine.cache import Cache
@@ -291,7 +281,7 @@ def metric_source(name: str, options: Mapping[str, Any]) -> scores.MetricSource:
 
 
 def bar_of(options: Mapping[str, Any]) -> scores.Bar:
-    return progress_bar if on_terminal() and not options["quiet"] else scores.silent
+    return progress_bar if commands.on_terminal() and not options["quiet"] else scores.silent
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
