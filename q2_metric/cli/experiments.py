@@ -47,9 +47,8 @@ OUTPUT_OPTIONS = shared.all_options(
     SHOWN_OPTIONS,
 )
 FOREIGN_OPTIONS = shared.all_options(
-    click.option(
-        "--scores", "scores_file", metavar="FILE", type=Read(),
-        help="A file with scores of your own metric. The results then include your metric."),
+    click.option("--scores", "scores_file", metavar="FILE", type=Read(),
+                 help="A file with scores of your own metric, which the results then include."),
     shared.format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: a column of scores; may be repeated."),
@@ -115,10 +114,8 @@ def _beside_overlap(sets: agreement.Sets, options: dict[str, Any]) -> scores.Sco
               help="Read at most N examples of each data set, to try a command.")
 @click.option("-m", "--metrics", callback=shared.metric_names, show_default="those of the table",
               help="Metrics to compute in place of a table's own.")
-@click.option("--trained", metavar="FOLDER", multiple=True,
-              type=Read(exists=True, file_okay=False),
-              help="A trained ranker, detector or responder, for the tables of rss-egr; may be "
-              "repeated.")
+@click.option("--trained", metavar="FOLDER", multiple=True, type=Read(exists=True, file_okay=False),
+              help="For rss-egr: a trained ranker, detector or responder; may be repeated.")
 @click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
               help="A trained ranker reads only the N snippets that the ranker bundled keeps.")
 @FOREIGN_OPTIONS

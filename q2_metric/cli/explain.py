@@ -205,8 +205,7 @@ _DETAILS = {"questions": _questions, "sentences": _sentences, "parts": _parts}
               help=f"Serve an HTTP API for programs instead of the page. If {API_KEY} is set, "
               "requests need this key.")
 @click.option("--host", default="127.0.0.1",
-              help="Network interface to listen on. With the default, only this machine can reach "
-              "the server.")
+              help="Network interface to listen on; by default, only this machine can reach it.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765,
               help="Port to listen on; 0 chooses a free port.")
 @metrics_option("groundedness")

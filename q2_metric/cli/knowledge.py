@@ -45,8 +45,7 @@ RSS_OPTIONS = all_options(
 RANKER_OPTIONS = all_options(
     click.option("--ranker", "rankers", multiple=True, metavar="NAME|FOLDER", type=Read(),
                  default=["bundled"],
-                 help="bundled, bm25, or the folder of a trained ranker; may be "
-                 "repeated: several rankers vote."),
+                 help="bundled, bm25, or the folder of a trained ranker; if repeated, they vote."),
     click.option("--egr", type=click.Choice(["exact", "fuzzy", "none"]), default="exact",
                  help="How Entity Guided Reranking matches names."),
     click.option("--vote", type=click.Choice(["hard", "soft"]), default="hard",
@@ -82,8 +81,7 @@ def train_options(rate: float = 1e-5, epochs: int = 20, *, logs: bool = True) ->
         click.option("--evaluate-every", type=click.IntRange(min=1), show_default="an epoch",
                      help="Number of steps between evaluations; each evaluation saves the state."),
         click.option("--patience", type=click.IntRange(min=1), show_default="none",
-                     help="End the training after this many evaluations without improvement, "
-                     "instead of after all epochs."),
+                     help="End the training after this many evaluations without improvement."),
         click.option("--seed", type=int, default=0, help="Random seed."),
         click.option("--device", default="auto", help="Where the model runs."),
     )

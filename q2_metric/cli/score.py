@@ -81,11 +81,9 @@ GROUPS = {
                   lambda out: (beside(out), unfinished_path(out)), guard=_replaceable),
               help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
 @click.option("--texts/--no-texts", default=True,
-              help="With --out: also write response, knowledge and history, so that q2 report can "
-              "show them.")
+              help="With --out: also write the texts of the rows, which q2 report shows.")
 @click.option("--raw-csv", is_flag=True,
-              help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
-              "text that a spreadsheet might run as a formula.")
+              help="With --out as .csv: put no ' before texts that a spreadsheet might run.")
 @click.option("--report", metavar="PATH", type=Written(guard=PAGE),
               help="Write a web page with the scores and their evidence.")
 @click.option("--calibration", "calibrations", metavar="FILE", type=Read(), multiple=True,
