@@ -82,9 +82,8 @@ def _print_rows(screen: Console, rows: Iterable[Iterable[Text]]) -> None:
 
 def _texts(shown: Mapping[str, Any]) -> Iterator[tuple[Text, Text]]:
     told = [("history", turn) for turn in shown["history"]]
-    if shown["question"]:
-        told.append(("question", shown["question"]))
-    for title, text in [*told, ("knowledge", shown["knowledge"])]:
+    told += [(name, shown[name]) for name in ("question", "knowledge") if shown[name]]
+    for title, text in told:
         yield Text(title, style="dim"), safe_text(text)
     yield Text("response", style="dim"), _marked(shown)
     yield Text("in words", style="dim"), safe_text("\n".join(shown["plain"]))

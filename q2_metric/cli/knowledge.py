@@ -105,15 +105,14 @@ def select() -> None:
 @click.option("--out", type=NEW_FILE, help="Write .jsonl with one line for each dialogue.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of a table.")
 @RANKER_OPTIONS
-def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tuple[str, ...],
-         logs: Path | None, count: int, out: Path | None, as_json: bool,
-         **options: Any) -> None:
+def rank(pool_file: Path, count: int, out: Path | None, as_json: bool, **options: Any) -> None:
     """Rank the snippets of a pool for a dialogue.
 
     A dialogue is a JSON list of turns. Each turn is a string, or an object with speaker, text and
     nbest (the alternatives of a speech recogniser).
     """
-    dialogues = _dialogues(dialogue_file, turn, say, logs)
+    dialogues = _dialogues(
+        options["dialogue_file"], options["say"], options["logs"], options["turn"])
     pool = read_pool(pool_file)
     ranker = _ranker(options)
     names = [dialogue.id or str(i) for i, dialogue in enumerate(dialogues, start=1)]
@@ -136,7 +135,7 @@ def rank(dialogue_file: Path | None, pool_file: Path, turn: int | None, say: tup
 
 
 def _dialogues(
-    file: Path | None, turn: int | None, say: tuple[str, ...], logs: Path | None
+    file: Path | None, say: tuple[str, ...], logs: Path | None, turn: int | None
 ) -> list[Dialogue]:
     if sum((file is not None, bool(say), logs is not None)) != 1:
         raise InputError("give one of DIALOGUE.json, --say and --logs")
@@ -164,15 +163,14 @@ def _dialogues(
 @click.option("--out", "outs", type=NEW_FILE, multiple=True,
               help="Write the results as .json, .csv or .md; may be repeated.")
 @click.option("--note", type=FILE, help="With --out as .md: a Markdown file to insert.")
-def evaluate(pool_file: Path | None, logs: Path | None, labels: Path | None, detector: str,
-             **options: Any) -> None:
+def evaluate(detector: str, **options: Any) -> None:
     """Measure R@1, R@5, MRR@5 and the errors of rankers on labelled dialogues.
 
     The default dialogues are the data set dstc10 (q2 data download dstc10).
     """
     for path in options["outs"]:
         check_place(path, SUFFIXES)
-    named = [path for path in (pool_file, logs, labels) if path is not None]
+    named = [options[name] for name in ("pool_file", "logs", "labels") if options[name]]
     if not named:
         named = [folder_of("dstc10") / f"{name}.json"
                  for name in ("knowledge", "val_logs", "val_labels")]
@@ -360,6 +358,6 @@ def _detector(name: str | None, pool: Pool, options: dict[str, Any]) -> Detector
 def _write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
     """Writes a .jsonl file, which appears at its path only when it is complete."""
     check_place(path)
-    with replacing(path) as unfinished, \
-            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")

@@ -183,9 +183,8 @@ def read_preset(ctx: click.Context, option: click.Parameter, text: str) -> str:
         return text
     try:
         fields = tomllib.loads(read_text(text))
-    except (tomllib.TOMLDecodeError, InputError) as error:
-        raise click.BadParameter(f"{text}: {error}" if text not in str(error) else str(error)
-                                 ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{text}: {error}") from error
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         flat |= value if isinstance(value, dict) else {name: value}
