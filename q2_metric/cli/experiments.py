@@ -145,22 +145,19 @@ def reproduce(
     if not chosen:
         raise InputError("name a table (q2 reproduce --list shows them), or give --all")
     prepare(options, "reproduce")
+    # A preset that needs no network must not download BERTScore's encoder either.
+    chosen_preset = preset(options["preset"])
+    skipped = {} if chosen_preset.needs_network or options["bertscore_model"] else {
+        "bertscore": "name its encoder with -s bertscore_model=roberta-large"}
     run = protocol.Run(
-        preset(options["preset"]),
+        chosen_preset,
         lambda metrics, settings, rows: columns_of(_told(options, settings, metrics), rows),
         lambda name, settings: metric_source(name, _told(options, settings, [name])),
-        options["metrics"], limit, options["trained"], options["narrow"], _skipped(options))
+        options["metrics"], limit, options["trained"], options["narrow"], skipped)
     for one in chosen:
         if one.name in names and (missing := one.missing()):
             raise InputError(f"{one.name}: data sets are missing: {protocol.where(missing)}")
     finish(protocol.reproduce(chosen, run), options)
-
-
-def _skipped(options: Mapping[str, Any]) -> dict[str, str]:
-    """A preset that needs no network must not download BERTScore's encoder either."""
-    if preset(options["preset"]).needs_network or options["bertscore_model"]:
-        return {}
-    return {"bertscore": "name its encoder with -s bertscore_model=roberta-large"}
 
 
 def _told(

@@ -116,17 +116,6 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
                       if value is not None and known[name].setting is None]
 
 
-def check_used(ctx: click.Context) -> None:
-    """Raises InputError if ``-s`` sets something that none of the command's metrics uses."""
-    computed = {entry(name).title for name in ctx.params.get("metrics") or ()}
-    known = assignables()
-    for name in ctx.meta.get(GIVEN, {}):
-        titles = known[name].titles  # none if it concerns how models run
-        if computed and titles and computed.isdisjoint(titles):
-            raise InputError(f"-s {name} would change nothing: it is for {', '.join(titles)}, "
-                             "which this command does not compute")
-
-
 class Assigned(click.Option):
     """The option ``-s``."""
 
@@ -244,11 +233,17 @@ def metrics_option(default: str | None = None) -> Option:
 
 
 def load_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``load_metrics`` that the user gave as options. InputError: no metric has
-    one of them. Also sets ``english.parser.LIGHT``, so that spaCy is imported faster, without parts
-    that nothing else in the process of ``q2`` uses."""
+    """The arguments of ``load_metrics`` that the user gave as options. InputError: ``-s`` sets
+    something that none of the command's metrics uses. Also sets ``english.parser.LIGHT``, so that
+    spaCy is imported faster, without parts that nothing else in the process of ``q2`` uses."""
     spacy_parser.LIGHT = True
-    check_used(click.get_current_context())
+    ctx, known = click.get_current_context(), assignables()
+    computed = {entry(name).title for name in ctx.params.get("metrics") or ()}
+    for name in ctx.meta.get(GIVEN, {}):
+        titles = known[name].titles  # none if it concerns how models run
+        if computed and titles and computed.isdisjoint(titles):
+            raise InputError(f"-s {name} would change nothing: it is for {', '.join(titles)}, "
+                             "which this command does not compute")
     return {key: options[key] for key in keywords() if options.get(key) is not None}
 
 

@@ -6,8 +6,7 @@ first in the folder that ``Q2_DATA_DIR`` names, then in the user's cache.
 
 import hashlib
 import os
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -53,15 +52,12 @@ def _lines(name: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines()[1:]]
 
 
-def _sets() -> Iterator[DataSet]:
-    by_set: dict[str, tuple[DataFile, ...]] = defaultdict(tuple)
-    for name, url, digest, file in _lines("files.tsv"):
-        by_set[name] += (DataFile(file, digest, url or None),)
-    for name, licence, by_hand, description in _lines("sets.tsv"):
-        yield DataSet(name, description, licence, by_set[name], by_hand)
-
-
-CATALOGUE: Mapping[str, DataSet] = {item.name: item for item in _sets()}
+_FILES = [(name, DataFile(file, digest, url or None))
+          for name, url, digest, file in _lines("files.tsv")]
+CATALOGUE: Mapping[str, DataSet] = {
+    name: DataSet(name, description, licence,
+                  tuple(file for of, file in _FILES if of == name), by_hand)
+    for name, licence, by_hand, description in _lines("sets.tsv")}
 
 
 def select(name: str) -> list[DataSet]:
