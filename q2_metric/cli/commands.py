@@ -46,7 +46,6 @@ class OneLineError(click.ClickException):
 
     @classmethod
     def of(cls, error: errors.Q2Error) -> Self:
-        """Converts an error of the library."""
         kinds = {errors.BadRowError: ROWS_FAILED, errors.WriteError: COULD_NOT,
                  errors.InputError: WRONG_USE, errors.DownloadError: COULD_NOT,
                  errors.DataError: WRONG_USE, errors.Q2Error: COULD_NOT}

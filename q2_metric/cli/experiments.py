@@ -99,7 +99,6 @@ def dev(limit: int | None, **options: Any) -> None:
 
 
 def _beside_overlap(sets: agreement.Sets, options: dict[str, Any]) -> scores.ScoreColumns:
-    """The columns of the metrics that were asked for, and of word overlap."""
     asked = {*options["metrics"], *agreement.COUNTS}
     options["metrics"] = [name for name in METRICS if name in asked]
     rows = [row.example for labelled in sets.values() for row in labelled]

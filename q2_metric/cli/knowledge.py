@@ -307,7 +307,6 @@ def _snippet(ranked: Ranked) -> dict[str, Any]:
 
 
 def _training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
-    """The pool, the training turns and the development turns that the options name."""
     pool = read_pool(options["pool_file"])
     parts = (read_labelled(options["logs"], options["labels"], pool),
              read_labelled(options["dev_logs"], options["dev_labels"], pool))

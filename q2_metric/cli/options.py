@@ -46,7 +46,6 @@ class Assignable:
 
     @property
     def values(self) -> str:
-        """The values that are allowed, and the default."""
         if self.setting is None:
             return "MODEL"
         one = self.setting
@@ -117,8 +116,6 @@ def assign(ctx: click.Context, option: click.Parameter, pairs: Iterable[str]) ->
 
 
 class Assigned(click.Option):
-    """The option ``-s``."""
-
     def hint(self, option: str) -> str:
         """What a user who typed an option that does not exist can type instead, or ""."""
         name = option.lstrip("-").replace("-", "_")

@@ -150,7 +150,6 @@ def print_table(
 
 
 def print_report(report: Report) -> None:
-    """Prints the results of an experiment (:mod:`q2_metric.evaluation`)."""
     screen = console()
     for table in report.tables:
         shown, rows = bare_table(), table.shown()

@@ -169,7 +169,6 @@ def score(**options: Any) -> None:
 
 
 def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
-    """Says what went wrong, and exits with the code for it."""
     rows = sum(result.rows for result in results)
     failed = sum(result.failed for result in results)
     empty = [result.name for result in results if not result.rows]
@@ -189,7 +188,6 @@ def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
 
 
 def _costs(options: Mapping[str, Any]) -> list[Cost]:
-    """What the endpoints that were asked cost."""
     names = dict.fromkeys(options[name] for name in STAGES if is_endpoint(options.get(name)))
     return [cost for name in names if (cost := endpoint(name).cost).requests or cost.claims]
 

@@ -126,7 +126,6 @@ def _is(path: Path, file: DataFile) -> bool:
 
 
 def _place(dataset: DataSet) -> Path | None:
-    """The first folder that contains all files of the data set."""
     own = os.environ.get(ENVIRONMENT)
     roots = [Path(own), cache_folder()] if own else [cache_folder()]
     return next((place for place in (root / dataset.folder for root in roots)

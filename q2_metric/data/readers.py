@@ -23,11 +23,9 @@ from q2_metric.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An example that people found ``consistent`` with the knowledge, or not.
-
-    ``system`` wrote the response; ``None`` if the data set does not say. ``relevant`` holds the
-    lines of the knowledge, from 0, that people marked as evidence.
-    """
+    """An example that people found ``consistent`` with the knowledge, or not. ``system`` wrote the
+    response; ``None`` if the data set does not say. ``relevant`` holds the lines of the knowledge,
+    from 0, that people marked as evidence."""
 
     example: Example
     consistent: bool
@@ -36,10 +34,8 @@ class Labelled:
 
 
 def contexts(items: Iterable[Labelled]) -> list[Example]:
-    """One example for each distinct knowledge text, in order, with the id of the first.
-
-    Its response is the first that people found consistent, or "" if there is none.
-    """
+    """An example for each distinct knowledge text, in order, with the id of the first. Its response
+    is the first that people found consistent, or "" if there is none."""
     by_knowledge: dict[str, Example] = {}
     for item in items:
         example = item.example
@@ -86,10 +82,8 @@ def read_rows(path: str | Path, form: Literal["json", "csv"]) -> list[SetRow]:
 
 def read_true(source: str | Path) -> list[Labelled]:
     """Reads a data set of TRUE (Honovich et al., NAACL 2022), as SCALE's authors published it.
-
     ``source`` is the name of a set ("q2" for "true/q2"), or a path, with a suffix or a slash, of a
-    csv file with the columns ``grounding``, ``generated_text`` and ``label`` (1 = consistent).
-    """
+    csv file with the columns ``grounding``, ``generated_text`` and ``label`` (1 = consistent)."""
     name, path = str(source), Path(source)
     if not path.suffix and len(path.parts) == 1:
         path = folder(f"true/{name}") / f"{name}.csv"
@@ -108,11 +102,9 @@ SYSTEMS = ("dodeca", "memnet")
 
 def read_annotated(path: Path | None = None) -> list[Labelled]:
     """Reads the 1,088 annotated responses to Wizard of Wikipedia: in each context that of
-    dodecaDialogue, then MemNet's. (In the file, the label 1 means **in**consistent.)
-
-    Order and texts are those of the data set ``true/q2``. The history is the message that the
-    response answers, if there is one. The id has the form ``episode-round-system``.
-    """
+    dodecaDialogue, then MemNet's. (In the file, the label 1 means **in**consistent.) Order and
+    texts are those of the data set ``true/q2``. The history is the message that the response
+    answers, if there is one. The id has the form ``episode-round-system``."""
     return [
         Labelled(_example(row, row[f"{system}_response"], system),
                  not row.label(f"{system}_label"), system)
@@ -184,8 +176,7 @@ class Rated(NamedTuple):
 def read_usr(path: str | Path, *, leave_out: Sequence[str] = (REFERENCE,)) -> list[Rated]:
     """Reads Topical-Chat responses that people rated (USR: Mehri and Eskenazi, ACL 2020,
     http://shikib.com/usr). The fact of a context is the knowledge; 8 of the 60 contexts have none,
-    and are left out. The id "3-1" means the second response to the fourth context.
-    """
+    and are left out. The id "3-1" means the second response to the fourth context."""
     rated = []
     for row in read_rows(path, "json"):
         fact, turns = row.text("fact").strip(), row.text("context").splitlines()
