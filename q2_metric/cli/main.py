@@ -1,7 +1,7 @@
 """The command ``q2``, which contains all other commands.
 
-To keep ``q2`` fast, a command's file is imported only when the command is used, and heavy libraries
-only when it runs.
+To keep ``q2`` fast, a command's file is imported only when the command is used, and libraries of
+models only when it runs.
 """
 
 from pkgutil import resolve_name
