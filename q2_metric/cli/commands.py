@@ -4,8 +4,6 @@ All paths of options of the types :class:`Read` and :class:`Written` are checked
 runs (:func:`q2_metric.files.check_written`).
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import json
@@ -17,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import click
 
@@ -37,11 +35,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 
 
 def plain(text: str) -> str:
-    """The text with U+FFFD in place of each character that could control a terminal.
-
-    >>> plain("a\\x1b[31mb")
-    'a�[31mb'
-    """
+    """The text with U+FFFD in place of each character that could control a terminal."""
     return _UNSAFE.sub("�", text)
 
 
@@ -51,8 +45,7 @@ class OneLineError(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]  # click has one for a class
 
     @classmethod
-    def of(cls, error: errors.Q2Error) -> OneLineError:
-        """Converts an error of the library."""
+    def of(cls, error: errors.Q2Error) -> Self:
         kinds = {errors.BadRowError: ROWS_FAILED, errors.WriteError: COULD_NOT,
                  errors.InputError: WRONG_USE, errors.DownloadError: COULD_NOT,
                  errors.DataError: WRONG_USE, errors.Q2Error: COULD_NOT}
@@ -73,6 +66,8 @@ class _Named(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("is empty; name a file (a variable in the command may be empty)", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("cannot be standard output; name a file", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -97,11 +92,6 @@ class Written(_Named):
     ) -> None:
         super().__init__(readable=False, **keywords)
         self.also, self.guard = also, guard
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "-":
-            self.fail("cannot be standard output; name a file", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 _OVERWRITE = "q2_metric.overwrite"
@@ -134,19 +124,18 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hints = (param.hint(error.option_name) for param in self.params
-                     if hasattr(param, "hint"))
-            if not (words := next(hints, "")):
-                raise
-            raise click.UsageError(
-                f"No such option: {error.option_name}. {words}", error.ctx) from error
+            hints = [param.hint(error.option_name) for param in self.params
+                     if hasattr(param, "hint")]
+            words = " ".join(filter(None, [error.message, *hints]))
+            raise click.NoSuchOption(
+                error.option_name, words, error.possibilities, error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
         given = [(param.type, path) for param in self.params for path in _paths(ctx, param)]
         read = [path for kind, path in given if isinstance(kind, Read)]
         outputs = [(kind, path) for kind, path in given if isinstance(kind, Written)]
         written = [out for kind, path in outputs for out in (path, *kind.also(str(path)))]
-        check_written(written, [*ctx.meta.get(READ, ()), *read, *_data_sets(written)])
+        check_written(written, [*ctx.meta.get(READ, ()), *read])
         for kind, path in outputs:
             if kind.guard is not None and not ctx.meta.get(_OVERWRITE):
                 kind.guard(path)
@@ -175,19 +164,6 @@ _KEPT = "q2_metric.kept"
 def _paths(ctx: click.Context, param: click.Parameter) -> Iterable[Any]:
     given = ctx.params.get(param.name or "")
     return given if isinstance(given, tuple) else filter(None, [given])
-
-
-def _data_sets(written: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """The evaluation sets, which commands read although the user does not name them. They are
-    looked for only if an output has the same file name as one of them."""
-    from q2_metric.data.catalogue import CATALOGUE
-
-    names = {file.name for dataset in CATALOGUE.values() for file in dataset.files}
-    if names.isdisjoint(Path(path).name for path in written):
-        return []
-    from q2_metric.data.download import files_here
-
-    return files_here()
 
 
 def ours(mark: str, what: str) -> Callable[[str], None]:
@@ -236,8 +212,7 @@ class Group(click.Group):
             try:
                 return super().main(*arguments, **keywords)
             finally:
-                if sys.stdout is not None:
-                    sys.stdout.flush()
+                sys.stdout.flush()
         except OSError as error:
             _give_up_output(error)
             sys.exit(COULD_NOT)
@@ -245,13 +220,6 @@ class Group(click.Group):
 
 _NO_STREAM = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 """These do not occur when a text is written to an open stream."""
-
-
-class _Closed(io.TextIOBase):
-    """Stands in for standard output if that is closed."""
-
-    def write(self, _text: str) -> int:
-        raise OSError(errno.EBADF, "is closed")
 
 
 def _open_standard_streams() -> None:
@@ -262,13 +230,13 @@ def _open_standard_streams() -> None:
             os.set_inheritable(nowhere, True)
         os.close(nowhere)
     if sys.stdout is None:
-        sys.stdout = _Closed()
+        sys.stdout = io.TextIOBase()  # raises an OSError if something is written
 
 
 def _give_up_output(error: OSError) -> None:
     """Python would otherwise try to write to standard output again at exit."""
     with suppress(OSError):
-        click.echo(f"q2: error: standard output: {error.strerror or error}", err=True)
+        click.echo(f"q2: error: standard output: {error.strerror or 'is closed'}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,7 +1,7 @@
 """The command ``q2``, which contains all other commands.
 
-To keep ``q2`` fast, a command's file is imported only when the command is used, and heavy libraries
-only when it runs.
+To keep ``q2`` fast, a command's file is imported only when the command is used, and libraries of
+models only when it runs.
 """
 
 from pkgutil import resolve_name
@@ -32,11 +32,17 @@ COMMANDS = {
 }
 """What ``q2 --help`` says of each command: the first line of its own help."""
 
-_ELSEWHERE = {
-    "lm-eval-path": "q2_metric.integrations.lm_eval:lm_eval_path",
-    "meta-eval": "q2_metric.cli.evaluation:meta_eval",
+_SHARED = {
+    "experiments": ("meta-eval", "reproduce", "calibrate"),
+    "explain": ("serve",),
+    "installation": ("presets", "data", "register", "doctor"),
+    "knowledge": ("select", "respond"),
+    "report": ("compare", "gate"),
 }
-"""Commands that are not in the file with their name."""
+"""The files with several commands. Another command's file has its name."""
+_PLACES = {name: f"q2_metric.cli.{file}:{name.replace('-', '_')}"
+           for file, names in _SHARED.items() for name in names}
+_PLACES["lm-eval-path"] = "q2_metric.integrations.lm_eval:lm_eval_path"
 
 
 class Commands(Group):
@@ -47,7 +53,7 @@ class Commands(Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = resolve_name(
-            _ELSEWHERE.get(cmd_name, f"q2_metric.cli.{cmd_name}:{cmd_name}"))
+            _PLACES.get(cmd_name, f"q2_metric.cli.{cmd_name}:{cmd_name}"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

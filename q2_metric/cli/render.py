@@ -3,14 +3,11 @@
 Users' texts are never read as markup, and :func:`plain` keeps control characters from the terminal.
 """
 
-from __future__ import annotations
-
-import dataclasses
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from textwrap import wrap
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from textwrap import shorten, wrap
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,20 +15,15 @@ from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
 
-from q2_metric.cli.assign import Assignable
 from q2_metric.cli.commands import plain
-from q2_metric.data.catalogue import DataSet
 from q2_metric.engine.result import SystemRun
+from q2_metric.evaluation.tables import Report
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
-from q2_metric.models.presets import Preset, Stage
 from q2_metric.rows.plain import NONE, percent
 from q2_metric.rows.plain import number as value
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
-
-if TYPE_CHECKING:
-    from q2_metric.evaluation.tables import Report
 
 VERDICTS: Mapping[str, tuple[str, str]] = {
     "supported": ("✓", "green"),
@@ -40,9 +32,6 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
     "not checked": ("?", "dim"),
 }
 """(Sign, colour) of a claim on the terminal."""
-
-_LONGEST = 200
-"""Characters of a claim or passage that are printed."""
 
 
 def print_systems(results: Sequence[SystemRun], *, whole: bool) -> None:
@@ -75,26 +64,23 @@ def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
     if not verdict.headline:
         return
     style = "bold red" if verdict.unsupported else "bold green"
-    screen.print(Text(verdict.headline, style=style), soft_wrap=True)
-    if verdict.criterion:
-        screen.print(Text(verdict.criterion), soft_wrap=True)
+    lines = [Text(verdict.headline, style=style), Text(verdict.criterion)]
     for worst in verdict.worst:
         sign, colour = VERDICTS[worst.verdict]
         # A bare number before the text could be taken for a part of the text.
         row = f"row {worst.id}" if worst.id.isdecimal() else worst.id
-        screen.print(Text(f"{sign} ", style=colour) + safe_text(row, "dim") +
-                     Text(f"  {_short(worst.claim)}"), soft_wrap=True)
+        lines.append(Text(f"{sign} ", style=colour) + safe_text(row, "dim")
+                     + safe_text(f"  {_short(worst.claim)}"))
         if worst.source:
             words = "the sources say" if worst.decides else "nearest in the sources"
-            screen.print(Text(f"  {words}: {_short(worst.source)}", style="dim"), soft_wrap=True)
-    if verdict.citations:
-        screen.print(Text(verdict.citations), soft_wrap=True)
+            lines.append(safe_text(f"  {words}: {_short(worst.source)}", "dim"))
+    for line in filter(None, [*lines, Text(verdict.citations)]):
+        screen.print(line, soft_wrap=True)
     screen.print()
 
 
-def _short(text: str) -> str:
-    words = plain(" ".join(text.split()))
-    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+_short = partial(shorten, width=200, placeholder="…")
+"""A claim or passage as it is printed."""
 
 
 def systems_table(result: SystemRun) -> Table:
@@ -147,46 +133,8 @@ def print_whole(screen: Console, table: Table) -> None:
     screen.width = width
 
 
-def print_presets(presets: Sequence[Preset]) -> None:
-    table = bare_table(Column("preset", no_wrap=True), Column("stage", no_wrap=True),
-                       Column("model", overflow="fold"))
-    for preset in presets:
-        needs = f"needs q2-metric[{preset.extra}]" if preset.extra else "no extra"
-        full, half = preset.gigabytes(), preset.gigabytes(2)
-        needs += (f", downloads {full:.1f} GB; memory {full:.1f} GB as float32, {half:.1f} GB as "
-                  "bfloat16, and more for the texts" if preset.needs_network else ", offline")
-        table.add_row(Text(preset.name, style="bold"), "", f"{preset.description} ({needs})")
-        for field in dataclasses.fields(preset):
-            if isinstance(stage := getattr(preset, field.name), Stage):
-                table.add_row("", field.name, _named(stage))
-    console().print(table)
-    if any(stage.pickled for preset in presets for stage in preset.on_the_hub()):
-        console().print("These pickles are trusted by name: torch's weights-only reader, which "
-                        "runs no code, reads them. Sizes are approximate, for float32.")
 
 
-def print_settings(settings: Iterable[Assignable]) -> None:
-    print_table(("name", "values  [default]", "of", "what it decides"), [
-        (Text(one.name, style="bold"), one.values, ", ".join(one.titles) or "all", one.words)
-        for one in settings])
-
-
-def _named(stage: Stage) -> str:
-    if not stage.model:
-        return stage.kind + (f": {' + '.join(stage.networks)}" if stage.networks else "")
-    pickle = ", a pickle" if stage.pickled else ""
-    return f"{stage.model} ({stage.gigabytes() * 1000:,.0f} MB{pickle})"
-
-
-def print_data_sets(sets: Sequence[tuple[DataSet, str]]) -> None:
-    """``sets`` are pairs of a data set and its state."""
-    table = bare_table(Column("name", no_wrap=True), "state", "description", "licence")
-    for dataset, state in sets:
-        if state == "missing":
-            state = ("not fetched" if dataset.published else
-                     "by hand" if dataset.by_hand else "not published")
-        table.add_row(dataset.name, state, dataset.description, dataset.licence)
-    console().print(table)
 
 
 def print_table(
@@ -202,16 +150,14 @@ def print_table(
 
 
 def print_report(report: Report) -> None:
-    """Prints the results of an experiment (:mod:`q2_metric.evaluation`)."""
     screen = console()
     for table in report.tables:
         shown, rows = bare_table(), table.shown()
         for i, column in enumerate(table.columns):
             # The longest cell, or the longest word of the title.
             width = max(len(text) for text in [*column.title.split(), *(row[i] for row in rows)])
-            side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
-            lines = wrap(plain(column.title), width)
-            shown.add_column(Text("\n".join(lines)), justify=side, width=width, no_wrap=True)
+            shown.add_column(Text(plain(column.title), no_wrap=False), width=width, no_wrap=True,
+                             justify="left" if column.kind == "text" else "right")
         for row in rows:
             shown.add_row(*map(safe_text, row))
         screen.print(safe_text(table.title, "bold"), soft_wrap=True)
@@ -241,9 +187,8 @@ def console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def bare_table(*columns: Column | str, header: bool = True) -> Table:
-    return Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0),
-                 show_header=header)
+def bare_table(*columns: Column | str) -> Table:
+    return Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
 
 
 def safe_text(text: str, style: str = "") -> Text:

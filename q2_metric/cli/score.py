@@ -1,13 +1,11 @@
 """``q2 score`` scores the rows of files and prints mean scores."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -26,15 +24,13 @@ from q2_metric.files import check_place, rereadable
 from q2_metric.knowledge.choose import ROW, PoolChoice
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.metrics.registry import METRICS, columns
+from q2_metric.models.endpoints import Cost, endpoint
 from q2_metric.models.presets import STAGES, is_endpoint
 from q2_metric.report.read import Spool
 from q2_metric.rows.columns import Columns
 from q2_metric.rows.read import Turns
 from q2_metric.rows.writers import SUFFIXES, check_output
 from q2_metric.scoring import NO_CLAIM, NoClaim
-
-if TYPE_CHECKING:
-    from q2_metric.models.endpoints import Cost
 
 
 def _replaceable(out: str) -> None:
@@ -85,11 +81,9 @@ GROUPS = {
                   lambda out: (beside(out), unfinished_path(out)), guard=_replaceable),
               help=f"Write the scores of each row: {', '.join(SUFFIXES)}.")
 @click.option("--texts/--no-texts", default=True,
-              help="With --out: also write response, knowledge and history, so that q2 report can "
-              "show them.")
+              help="With --out: also write the texts of the rows, which q2 report shows.")
 @click.option("--raw-csv", is_flag=True,
-              help="With --out as .csv: write texts unchanged. Otherwise, a ' is put before a "
-              "text that a spreadsheet might run as a formula.")
+              help="With --out as .csv: put no ' before texts that a spreadsheet might run.")
 @click.option("--report", metavar="PATH", type=Written(guard=PAGE),
               help="Write a web page with the scores and their evidence.")
 @click.option("--calibration", "calibrations", metavar="FILE", type=Read(), multiple=True,
@@ -175,7 +169,6 @@ def score(**options: Any) -> None:
 
 
 def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
-    """Says what went wrong, and exits with the code for it."""
     rows = sum(result.rows for result in results)
     failed = sum(result.failed for result in results)
     empty = [result.name for result in results if not result.rows]
@@ -195,12 +188,7 @@ def _end(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> None:
 
 
 def _costs(options: Mapping[str, Any]) -> list[Cost]:
-    """What the endpoints that were asked cost."""
     names = dict.fromkeys(options[name] for name in STAGES if is_endpoint(options.get(name)))
-    if not names:
-        return []
-    from q2_metric.models.endpoints import endpoint
-
     return [cost for name in names if (cost := endpoint(name).cost).requests or cost.claims]
 
 
@@ -208,8 +196,8 @@ def _interrupted(error: BaseException, out: str | None) -> commands.OneLineError
     """How to resume the run; ``None`` if nothing is kept, or if it would be interrupted again."""
     words, code = ("stopped", commands.STOPPED) if isinstance(error, KeyboardInterrupt) else (
         str(error) if isinstance(error, ModelError) else machine_fault(error), commands.COULD_NOT)
-    if (words is None or isinstance(error, InputError) or out is None
-            or not unfinished_path(out).exists()):
+    kept = out is not None and unfinished_path(out).exists()
+    if words is None or isinstance(error, InputError) or not kept:
         return None
     same = f"the same command{' without --overwrite' if overwriting() else ''}"
     return commands.OneLineError(
@@ -219,8 +207,8 @@ def _interrupted(error: BaseException, out: str | None) -> commands.OneLineError
 def _below(results: Sequence[SystemRun], thresholds: Mapping[str, float]) -> Iterator[str]:
     for result in results:
         for system in result.scores:
-            least = thresholds.get(system.name, thresholds.get("") if system.name in METRICS
-                                   else None)
+            of_all = thresholds.get("") if system.name in METRICS else None
+            least = thresholds.get(system.name, of_all)
             if least is None:
                 continue
             if system.value is None:

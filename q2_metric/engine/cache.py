@@ -31,7 +31,7 @@ _FRESH = 3600
 
 
 def default_path() -> Path:
-    from q2_metric.data.download import cache_folder
+    from q2_metric.data.catalogue import cache_folder
 
     return cache_folder() / "score-cache.sqlite"
 

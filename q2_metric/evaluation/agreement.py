@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import here
-from q2_metric.data.labelled import Labelled
-from q2_metric.data.true import read_true
+from q2_metric.data.catalogue import CATALOGUE, here
+from q2_metric.data.readers import Labelled, read_true
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.scores import ScoreColumns, Scores, ScoreSummary, known, values

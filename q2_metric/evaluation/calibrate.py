@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from q2_metric.data.labelled import Labelled
+from q2_metric.data.readers import Labelled
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.agreement import probable

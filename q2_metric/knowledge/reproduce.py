@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import get_args
 
-from q2_metric.data.download import folder, here
+from q2_metric.data.catalogue import folder, here
 from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured
 from q2_metric.knowledge import choose
 from q2_metric.knowledge.dstc import LabelledTurns, read_labelled, read_pool

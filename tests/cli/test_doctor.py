@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from q2_metric import __version__, metrics, registration
-from q2_metric.cli import doctor, register
+from q2_metric.cli import installation
 from q2_metric.cli.main import main
 from q2_metric.errors import InputError, ModelError
 from q2_metric.types import Metric
@@ -30,8 +30,8 @@ def test_it_names_versions_models_folders_and_what_is_missing(
 ) -> None:
     monkeypatch.setenv("Q2_CACHE", str(tmp_path / "scores"))
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr(doctor, "PACKAGES", ("numpy", "no-such-package"))
-    monkeypatch.setattr(doctor, "_is_here", lambda model: "albert" in model)
+    monkeypatch.setattr(installation, "PACKAGES", ("numpy", "no-such-package"))
+    monkeypatch.setattr(installation, "_is_here", lambda model: "albert" in model)
     found = run()
     assert found.exit_code == 0, found.output
     lines = found.output
@@ -61,7 +61,7 @@ def test_models_that_do_not_load_are_an_error(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_framework_without_its_shell_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "SHELLS", {"mine": f"{__name__}:_not_found"})
+    monkeypatch.setattr(installation, "SHELLS", {"mine": f"{__name__}:_not_found"})
     monkeypatch.setattr(metrics, "load_metrics", lambda _names: [])
     assert "mine           not usable: install it" in run().output
 
@@ -106,7 +106,7 @@ sys.meta_path.insert(0, Missing())
 
 
 def test_a_shell_that_breaks_does_not_end_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "SHELLS", {"mine": f"{__name__}:_breaks"})
+    monkeypatch.setattr(installation, "SHELLS", {"mine": f"{__name__}:_breaks"})
     found = run()
     assert "mine           not usable: ImportError: libfoo.so.1: cannot open" in found.output
     assert "scores         q2 0.000" in found.output
@@ -119,14 +119,14 @@ def _breaks() -> str:
 def test_evaluate_is_said_to_find_the_package_only_where_it_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (register, registration):
+    for module in (installation, registration):
         monkeypatch.setattr(module, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(register, "installed", lambda _name: "0.4.6")
+    monkeypatch.setattr(installation, "installed", lambda _name: "0.4.6")
     monkeypatch.setattr(registration, "find_spec", lambda _name: True)
     with pytest.raises(InputError, match=r'evaluate.load\("q2"\) does not find .* run q2 register'):
-        register.state()
+        installation.registered()
     registration.register()
-    assert register.state().endswith(f"finds it in {tmp_path}")
+    assert installation.registered().endswith(f"finds it in {tmp_path}")
 
 
 def test_the_demo_ends_with_its_files_and_two_commands_that_run(

@@ -9,11 +9,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from q2_metric.cli import assign
-from q2_metric.cli.assign import assignables
+from q2_metric.cli import options as shared
 from q2_metric.cli.commands import Command
 from q2_metric.cli.main import COMMANDS, main
-from q2_metric.cli.options import MODEL_OPTIONS
+from q2_metric.cli.options import MODEL_OPTIONS, assignables
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry
 from q2_metric.runtime_config import settings_of
@@ -55,7 +54,7 @@ def options(*arguments: str) -> tuple[dict[str, Any], str]:
         got.update(given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assign, "METRICS", {"added": ADDED})
+        patch.setattr(shared, "METRICS", {"added": ADDED})
         result = CliRunner().invoke(command, list(arguments))
     return got, result.output
 

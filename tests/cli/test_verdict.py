@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from q2_metric.cli.explanation import marked
+from q2_metric.cli.explain import marked
 from q2_metric.cli.main import main
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import contribution_words

@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 
-from q2_metric.data import catalogue, download, wow
+from q2_metric.data import catalogue, readers
 from q2_metric.data.catalogue import CATALOGUE, DataFile, DataSet
-from q2_metric.data.labelled import Labelled, contexts
-from q2_metric.data.true import read_true
-from q2_metric.data.wow import read_annotated, read_gold, read_selected, whole_dialogues
+from q2_metric.data.readers import (
+    Labelled,
+    contexts,
+    read_annotated,
+    read_gold,
+    read_selected,
+    read_true,
+    whole_dialogues,
+)
 from q2_metric.errors import DataError
 from q2_metric.types import Example
 
@@ -86,7 +92,7 @@ def test_contexts_have_their_first_consistent_response() -> None:
 
 
 def test_wow_selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wow, "folder", lambda _name: tmp_path)
+    monkeypatch.setattr(readers, "folder", lambda _name: tmp_path)
     for system in ("dodeca", "memnet"):
         for kind in ("consistent", "inconsistent"):
             (tmp_path / f"{system}_{kind}.csv").write_text(
@@ -169,13 +175,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and two sets to fetch into it: one published, one not."""
     folder = tmp_path / "cache"
     monkeypatch.delenv("Q2_DATA_DIR", raising=False)
-    monkeypatch.setattr(download, "cache_folder", lambda: folder)
+    monkeypatch.setattr(catalogue, "cache_folder", lambda: folder)
     digest = hashlib.sha256(TEXT).hexdigest()
     sets = (
         DataSet("true/a", "d", "l", (DataFile("a.csv", digest, "https://x.test/a.csv"),)),
         DataSet("true/b", "d", "l", (DataFile("b.csv", digest, None),)),
     )
-    monkeypatch.setattr(catalogue, "_SETS", sets)
     monkeypatch.setattr(catalogue, "CATALOGUE", {item.name: item for item in sets})
     return folder
 
@@ -210,10 +215,10 @@ def use(monkeypatch: pytest.MonkeyPatch, pooch: FakePooch) -> FakePooch:
 def test_download_into_the_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pooch = use(monkeypatch, FakePooch())
     with pytest.raises(DataError, match="run: q2 data download true/a"):
-        download.folder("true/a")
-    assert download.download("true") == [cache / "true" / "a.csv"]  # b is not published
+        catalogue.folder("true/a")
+    assert catalogue.download("true") == [cache / "true" / "a.csv"]  # b is not published
     assert pooch.asked == ["https://x.test/a.csv"]
-    assert download.folder("true/a") == cache / "true"
+    assert catalogue.folder("true/a") == cache / "true"
     assert [item.consistent for item in read_true("a")] == [True]
 
 
@@ -221,37 +226,37 @@ def test_the_users_folder_comes_first(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pooch = use(monkeypatch, FakePooch())
-    download.download("true/a")
+    catalogue.download("true/a")
     own = tmp_path / "own"
     (own / "true").mkdir(parents=True)
     monkeypatch.setenv("Q2_DATA_DIR", str(own))
-    assert download.folder("true/a") == cache / "true"  # not there: the cache serves
+    assert catalogue.folder("true/a") == cache / "true"  # not there: the cache serves
     (own / "true" / "a.csv").write_bytes(TEXT + b"k,r,0\n")
     (own / "true" / "b.csv").write_bytes(TEXT)
-    assert download.folder("true/a") == own / "true"
-    assert download.download("true/b") == [own / "true" / "b.csv"]
+    assert catalogue.folder("true/a") == own / "true"
+    assert catalogue.download("true/b") == [own / "true" / "b.csv"]
     assert len(pooch.asked) == 1
-    states = [download.state(dataset) for dataset in catalogue.CATALOGUE.values()]
+    states = [catalogue.state(dataset) for dataset in catalogue.CATALOGUE.values()]
     assert states == ["differs", "here"]
 
 
 def test_a_set_that_is_not_published(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, FakePooch())
     assert not cache.exists()
-    for act in (download.download, download.folder):
+    for act in (catalogue.download, catalogue.folder):
         with pytest.raises(DataError, match=r"it is not published: put true/b\.csv in a folder"):
             act("true/b")
-    assert download.state(catalogue.CATALOGUE["true/b"]) == "missing"
+    assert catalogue.state(catalogue.CATALOGUE["true/b"]) == "missing"
 
 
 def test_a_set_that_is_fetched_by_hand(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = DataSet("c", "d", "l", (DataFile("c.json", ""),), "download it from https://c.test")
-    monkeypatch.setattr(catalogue, "_SETS", (one,))
+    monkeypatch.setattr(catalogue, "CATALOGUE", {one.name: one})
     with pytest.raises(DataError, match=r"not here; download it from https://c.test, and put c/c"):
-        download.download("c")
+        catalogue.download("c")
     (cache / "c").mkdir(parents=True)
     (cache / "c" / "c.json").write_text("[]")
-    assert (download.folder("c"), download.state(one)) == (cache / "c", "here")
+    assert (catalogue.folder("c"), catalogue.state(one)) == (cache / "c", "here")
 
 
 def test_a_file_that_git_names(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,22 +266,22 @@ def test_a_file_that_git_names(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     use(monkeypatch, pooch)
     for digest, fits in ((name, True), ("0" * 40, False)):
         one = DataSet("g", "d", "l", (DataFile("g.csv", digest, "https://x.test/g.csv"),))
-        monkeypatch.setattr(catalogue, "_SETS", (one,))
+        monkeypatch.setattr(catalogue, "CATALOGUE", {one.name: one})
         if fits:
-            assert download.download("g") == [cache / "g" / "g.csv"]
-            assert download.state(one) == "here"
+            assert catalogue.download("g") == [cache / "g" / "g.csv"]
+            assert catalogue.state(one) == "here"
         else:
-            assert download.state(one) == "differs"
+            assert catalogue.state(one) == "differs"
             with pytest.raises(DataError, match="the file is not the published one"):
-                download.download("g")
-            assert download.state(one) == "missing"
+                catalogue.download("g")
+            assert catalogue.state(one) == "missing"
 
 
 def test_without_network_there_is_one_line(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = pytest.importorskip("requests")
     use(monkeypatch, FakePooch(requests.ConnectionError("HTTPSConnectionPool(\nlong story)")))
     with pytest.raises(DataError) as caught:
-        download.download("true/a")
+        catalogue.download("true/a")
     assert str(caught.value) == (
         "cannot download https://x.test/a.csv (the server cannot be reached); try again with a "
         "network, or put the file at true/a.csv in a folder that Q2_DATA_DIR names"
@@ -287,7 +292,7 @@ def test_another_checksum_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatc
     pytest.importorskip("requests")
     use(monkeypatch, FakePooch(ValueError("SHA256 hash of file\ndoes not match")))
     with pytest.raises(DataError, match=r"\(SHA256 hash of file does not match\)"):
-        download.download("true/a")
+        catalogue.download("true/a")
 
 
 def test_pooch_refuses_a_corrupt_file(
@@ -303,12 +308,12 @@ def test_pooch_refuses_a_corrupt_file(
     monkeypatch.setattr(pooch.core, "choose_downloader", lambda *_args, **_keywords: fetch)
     served.write_bytes(TEXT + b"more")
     with pytest.raises(DataError, match="cannot download"):
-        download.download("true/a")
+        catalogue.download("true/a")
     assert not (cache / "true" / "a.csv").exists()
     served.write_bytes(TEXT)
-    assert download.download("true/a") == [cache / "true" / "a.csv"]
+    assert catalogue.download("true/a") == [cache / "true" / "a.csv"]
     (cache / "true" / "a.csv").write_bytes(b"spoilt")  # on disk, later
-    assert download.download("true/a")[0].read_bytes() == TEXT
+    assert catalogue.download("true/a")[0].read_bytes() == TEXT
 
 
 # --- the sets themselves ---------------------------------------------------------------
@@ -319,7 +324,7 @@ needs_data = pytest.mark.skipif(
 
 
 def _here(name: str) -> None:
-    if download.state(CATALOGUE[name]) != "here":
+    if catalogue.state(CATALOGUE[name]) != "here":
         pytest.skip(f"{name} is not in Q2_DATA_DIR")
 
 

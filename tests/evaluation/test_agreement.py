@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 def test_wizard_of_wikipedia() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
-    from q2_metric.data.wow import read_annotated
+    from q2_metric.data.readers import read_annotated
 
     try:
         rows = read_annotated()

@@ -111,7 +111,7 @@ def test_the_default_is_what_the_preset_computes_beside_word_overlap(
 
 
 @pytest.mark.parametrize("full", ["q2_metric.evaluation.tables.write_text",
-                                  "q2_metric.cli.experiments.print_as"])
+                                  "q2_metric.cli.experiments.print_report"])
 def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
     loader: Loader, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str
 ) -> None:
@@ -123,15 +123,15 @@ def test_a_full_disk_or_a_closed_output_loses_half_of_the_result_only(
     done = run("meta-eval", "true", rows, "--metrics", "knowledge_f1", "--no-cache", "--out", out)
     assert (done.exit_code, "No space left on device" in done.stderr) == (3, True)
     assert ("token F1" in done.stdout, out.exists()) == (full.endswith("write_text"),
-                                                         full.endswith("print_as"))
+                                                         full.endswith("print_report"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--out", "r.txt"], "cannot tell the format"),
-        (["--column", "x"], "--column names a column of --scores FILE"),
-        (["--scores", "x.csv"], "--scores needs --column"),
+        (["--column", "x"], "--scores FILE and --column COL belong together"),
+        (["--scores", "x.csv"], "--scores FILE and --column COL belong together"),
         (["--scores", "x.csv", "--column", "x"], "x.csv: there is no such file"),
         (["--against", "knowledge_bleu"], "there is no metric 'knowledge_bleu' to compare with"),
     ],
@@ -149,7 +149,7 @@ def test_the_sets_that_are_here(
     loader: Loader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("Q2_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr("q2_metric.data.catalogue.cache_folder", lambda: tmp_path / "none")
     given = ["meta-eval", "true", "--metrics", "knowledge_f1", "--no-cache"]
     assert "run: q2 data download true" in run(*given).stderr
     (tmp_path / "true").mkdir()

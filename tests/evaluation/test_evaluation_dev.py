@@ -15,7 +15,7 @@ from optional import agreement
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.errors import DataError
 from q2_metric.types import Example, Metric
 

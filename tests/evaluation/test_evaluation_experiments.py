@@ -11,9 +11,7 @@ import pytest
 from fakes import FakeMetric
 from optional import agreement
 
-from q2_metric.data.dnli import read_dnli
-from q2_metric.data.screeneval import read_screeneval
-from q2_metric.data.usr import read_usr
+from q2_metric.data.readers import read_dnli, read_screeneval, read_usr
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import agreement as measured

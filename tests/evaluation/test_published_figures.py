@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from q2_metric import evaluation
-from q2_metric.data.wow import SYSTEMS
+from q2_metric.data.readers import SYSTEMS
 from q2_metric.evaluation.agreement import SETS
 from q2_metric.evaluation.reproduce.table import Key, published
 

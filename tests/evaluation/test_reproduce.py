@@ -17,7 +17,7 @@ from optional import agreement
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.data.wow import read_annotated, read_selected
+from q2_metric.data.readers import read_annotated, read_selected
 from q2_metric.engine.cache import Cache
 from q2_metric.errors import DataError, InputError, MissingExtra
 from q2_metric.evaluation import statistics as st
@@ -526,7 +526,7 @@ def test_one_line_errors(loaded: Asked, arguments: list[str], message: str) -> N
 
 
 def test_the_list_names_every_published_table() -> None:
-    from q2_metric.cli.reproduce import _tables
+    from q2_metric.cli.experiments import _tables
 
     tables = _tables()
     assert len({one.name for one in tables}) == len(tables)

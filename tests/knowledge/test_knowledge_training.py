@@ -184,8 +184,7 @@ def test_the_paper_settings_are_the_defaults() -> None:
     """Bae et al., section 4.3: 20 epochs, four random snippets, all snippets ranked, BART 3e-5."""
     from inspect import signature
 
-    from q2_metric.cli.respond import respond
-    from q2_metric.cli.select import select
+    from q2_metric.cli.knowledge import respond, select
 
     assert TrainSettings() == TrainSettings(rate=1e-5, batch_size=16, epochs=20, patience=None)
     defaults = {name: one.default for name, one in signature(train_rss).parameters.items()}

@@ -26,7 +26,7 @@ from fakes import (
 )
 
 from q2_metric import Q2, Example
-from q2_metric.data.wow import read_annotated
+from q2_metric.data.readers import read_annotated
 from q2_metric.english.parse.parser import AuthorsPersonal, AuthorsSpans
 from q2_metric.metrics import authors
 from q2_metric.metrics.scale import Scale

@@ -16,7 +16,7 @@ from optional import without
 
 import q2_metric
 from q2_metric import Q2, Example, InputError, Scale, scoring
-from q2_metric.cli.register import state
+from q2_metric.cli.installation import registered
 from q2_metric.metrics import load_metrics
 from q2_metric.metrics.calibration import Calibration
 from q2_metric.registration import NAMES, OPT_OUT, cache_folder, register, register_quietly
@@ -135,11 +135,11 @@ def test_the_doctor_sees_a_script_in_the_current_folder(
     """``evaluate`` takes it before anything else."""
     register()
     monkeypatch.chdir(tmp_path)
-    assert "finds it in" in state()
+    assert "finds it in" in registered()
     (tmp_path / "scale").mkdir()
     (tmp_path / "scale" / "scale.py").write_text("class Scale: pass")
     with pytest.raises(InputError, match=r'evaluate.load\("scale"\) loads .*scale.py: call it in '):
-        state()
+        registered()
 
 
 def test_register_is_repeatable_and_stays_the_newest() -> None:
@@ -409,7 +409,7 @@ def test_calibration(q2: Any, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.environ.get("Q2_DATA_DIR"), reason="Q2_DATA_DIR is not set")
 def test_real_responses_score_as_in_the_package(q2: Any) -> None:
-    from q2_metric.data.wow import read_annotated
+    from q2_metric.data.readers import read_annotated
 
     examples = [row.example for row in read_annotated()[::90]]
     found = q2.compute(predictions=[e.response for e in examples],

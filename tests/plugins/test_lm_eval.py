@@ -31,7 +31,7 @@ from packaging.requirements import Requirement
 import q2_metric.integrations.lm_eval.scoring
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.data.download import ENVIRONMENT
+from q2_metric.data.catalogue import ENVIRONMENT
 from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
 from q2_metric.integrations.lm_eval import documents, ranks, tables, tasks_folder
 from q2_metric.integrations.lm_eval.judge import (
@@ -495,7 +495,7 @@ def test_dialfact_is_the_part_that_is_here(
     (tmp_path / "true" / "dialfact_a.csv").write_text(
         "grounding,generated_text,label\nTea is hot.,tea is hot,1\nTea is hot.,it is cold,0\n")
     monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
-    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("q2_metric.data.catalogue.cache_folder", lambda: tmp_path / "cache")
     [row] = documents.dialfact()["test"].to_list()
     assert (row["knowledge"], row["response"]) == ("Tea is hot.", "tea is hot")
     assert "q2 data download true/dialfact fetches the whole set" in caplog.text
@@ -641,7 +641,7 @@ def test_a_file_without_rows(tmp_path: Path) -> None:
 
 def test_no_data_and_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
-    monkeypatch.setattr("q2_metric.data.download.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("q2_metric.data.catalogue.cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     with pytest.raises(DataError, match=r"cannot download https://\S+cross_annotation.csv"):
         run(Oracle(), "q2_wow")

@@ -24,7 +24,7 @@ from local_models import llama
 
 from q2_metric import metrics
 from q2_metric.cli.main import main
-from q2_metric.data.download import ENVIRONMENT
+from q2_metric.data.catalogue import ENVIRONMENT
 from q2_metric.integrations.lm_eval import tasks_folder
 from q2_metric.types import Metric
 

@@ -20,8 +20,7 @@ from unittest import mock
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from q2_metric.data.dev import dev_files, read_dev
-from q2_metric.data.wow import read_annotated
+from q2_metric.data.readers import dev_files, read_annotated, read_dev
 from q2_metric.english.parse import parser as spacy_parser
 from q2_metric.models.batching import Budget
 from q2_metric.models.bundled import models as bundled

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from q2_metric.data.wow import read_annotated
+from q2_metric.data.readers import read_annotated
 from q2_metric.engine.cache import Cache
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.metrics import load_metrics

@@ -22,7 +22,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from q2_metric import scoring
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.types import Example
 
 OUT = Path(__file__).parents[2] / "docs" / "results" / "gaming.json"

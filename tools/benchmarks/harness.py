@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from q2_metric import DataError, Example
-from q2_metric.data.wow import read_annotated
+from q2_metric.data.readers import read_annotated
 from q2_metric.errors import installed
 from q2_metric.models.bundled.models import BundledCascade, BundledReader
 from q2_metric.models.bundled.stored import FILES, WEIGHTS

@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.wow import read_annotated
+from q2_metric.data.readers import read_annotated
 from q2_metric.engine.unfinished import unfinished_path
 
 

@@ -20,9 +20,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from q2_metric import Example, Scale
-from q2_metric.data.dev import dev_files, read_dev
-from q2_metric.data.labelled import Labelled
-from q2_metric.data.true import read_true
+from q2_metric.data.readers import Labelled, dev_files, read_dev, read_true
 from q2_metric.types import Judgement, Score
 from tools.benchmarks import harness
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
-from q2_metric.data.wow import SYSTEMS, read_annotated
+from q2_metric.data.readers import SYSTEMS, read_annotated
 
 MANY = 10_000
 RUNS = 5

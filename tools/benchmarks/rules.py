@@ -24,10 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from q2_metric.data.dev import dev_files, read_dev
-from q2_metric.data.labelled import Labelled
-from q2_metric.data.true import read_true
-from q2_metric.data.wow import read_annotated
+from q2_metric.data.readers import Labelled, dev_files, read_annotated, read_dev, read_true
 from q2_metric.english.claims.find import EnglishClaims
 from q2_metric.metrics.claims import as_read, unclaimed
 from q2_metric.metrics.rules import RULES

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from q2_metric import scoring
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.text.overlap import known_words
 from q2_metric.types import Example, Judgement, Score
 

@@ -24,7 +24,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.evaluation import calibrate
 from q2_metric.metrics.claims import unclaimed
 from q2_metric.metrics.groundedness import evidence

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.metrics.scale import Scale
 from q2_metric.metrics.settings import ScaleSettings
 from q2_metric.models.bundled import network as shapes

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.text.overlap import content_words, known_words
 from q2_metric.types import Example

@@ -22,7 +22,7 @@ from typing import Any
 import click
 import numpy as np
 
-from q2_metric.data.dev import dev_files, read_dev
+from q2_metric.data.readers import dev_files, read_dev
 from q2_metric.engine.cache import Cache, default_path
 from q2_metric.engine.cached import CachedMetric
 from q2_metric.evaluation import statistics as st

@@ -9,11 +9,17 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from q2_metric.data.dnli import read_dnli
-from q2_metric.data.download import folder, here
-from q2_metric.data.labelled import Labelled
-from q2_metric.data.usr import REFERENCE, read_usr
-from q2_metric.data.wow import SYSTEMS, read_annotated, read_gold, read_selected, whole_dialogues
+from q2_metric.data import readers
+from q2_metric.data.catalogue import folder, here
+from q2_metric.data.readers import (
+    REFERENCE,
+    SYSTEMS,
+    Labelled,
+    read_annotated,
+    read_dnli,
+    read_selected,
+    read_usr,
+)
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.agreement import average, decided, detection_curves
 from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured, where
@@ -76,7 +82,7 @@ def human_groups(run: Run) -> Groups:
         f"human, where dodeca is {kind}": run.some(
             [row.example for row in gold if row.consistent == (kind == "consistent")])
         for kind in ("inconsistent", "consistent")}
-    return {**groups, "human random": run.some(sample(read_gold()))}
+    return {**groups, "human random": run.some(sample(readers.read_gold()))}
 
 
 def absolute(
@@ -108,7 +114,7 @@ def _ladder(run: Run) -> Figures:
     for variant, settings in LADDER.items():
         if settings.get("coreference"):
             if here("wow"):
-                groups = {name: whole_dialogues(group) for name, group in groups.items()}
+                groups = {name: readers.whole_dialogues(group) for name, group in groups.items()}
             else:
                 run.notes.append("Coreference: the history is the message before the response, "
                                  f"because the whole dialogues are not here ({where(['wow'])}).")

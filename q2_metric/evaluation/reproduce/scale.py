@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import folder, here
-from q2_metric.data.labelled import Labelled
-from q2_metric.data.screeneval import read_screeneval
-from q2_metric.data.true import read_true
+from q2_metric.data.catalogue import CATALOGUE, folder, here
+from q2_metric.data.readers import Labelled, read_screeneval, read_true
 from q2_metric.errors import InputError, optional
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.agreement import average, detection_curves

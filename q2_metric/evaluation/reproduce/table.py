@@ -11,9 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
-from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import here
-from q2_metric.data.labelled import Labelled
+from q2_metric.data.catalogue import CATALOGUE, here
+from q2_metric.data.readers import Labelled
 from q2_metric.errors import InputError, MissingExtra, ModelError
 from q2_metric.evaluation.scores import MetricSource, ScoreColumns, Scores
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number

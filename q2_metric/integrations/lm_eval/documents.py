@@ -15,11 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.data.catalogue import CATALOGUE
-from q2_metric.data.download import download, folder, state
-from q2_metric.data.labelled import contexts
-from q2_metric.data.true import read_true
-from q2_metric.data.wow import read_annotated, read_gold
+from q2_metric.data.catalogue import CATALOGUE, download, folder, state
+from q2_metric.data.readers import contexts, read_annotated, read_gold, read_true
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import ALIASES, Columns
 from q2_metric.rows.formats import records, shown
