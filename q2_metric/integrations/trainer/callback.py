@@ -17,17 +17,17 @@ from transformers import EarlyStoppingCallback, TrainerCallback
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, ModelError, Q2Error
-from q2_metric.integrations.trainer.keeping import folder_of, keep
-from q2_metric.integrations.trainer.loggers import show
+from q2_metric.integrations.trainer.output import folder_of, keep, show
 from q2_metric.integrations.trainer.responding import TrainerResponder
 from q2_metric.metrics.registry import METRICS, PAPERS, listed
 from q2_metric.metrics.registry import columns as columns_of
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.rows.fields import OutputRow
 from q2_metric.runtime_config import RuntimeConfig
-from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.scoring import NO_CLAIM, Mean, NoClaim
 from q2_metric.scoring.judge import report_broken, warn_of_row
 from q2_metric.text.given import is_blank, kind, missing
+from q2_metric.types import Example, Metric
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,7 +47,19 @@ class Row:
     question: str | None = None
 
 
-class Q2Callback(TrainerCallback):  # type: ignore[misc]
+class _Scoring:
+    metrics: list[Metric]
+    no_claim: NoClaim
+    strict: bool
+
+    def _scored(self, rows: Sequence[Example], evidence: bool = False) -> scoring.ScoredRows:
+        return scoring.ScoredRows.over(
+            self.metrics, rows, no_claim=self.no_claim, evidence=evidence,
+            on_fault=None if self.strict else warn_of_row,
+            on_break=None if self.strict else report_broken)
+
+
+class Q2Callback(TrainerCallback, _Scoring):  # type: ignore[misc]
     """Logs ``eval_q2``, ``eval_scale``, … at each evaluation of a trainer. If the trainer reports
     to TensorBoard or Weights & Biases, these also get a table of the worst responses.
 
@@ -98,22 +110,12 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         RuntimeConfig(batch_size=batch_size)  # checks it
         self.trainer, self.strict = trainer, strict
         self.out = None if out is None else folder_of(out)
-        refuse_unknown(columns or (), [one.name for one in fields(Row)], "field in columns")
-        if not isinstance(rows, Iterable):
-            raise InputError(f"rows are {kind(rows)}, not a list or a data set")
-        rows = list(rows)
-        self.rows = [_row(row, i, columns or {}) for i, row in enumerate(rows)]
-        for name, column in (columns or {}).items():
-            if self.rows and not any(column in row for row in rows):
-                raise InputError(f"no row has {column!r}, which columns names for {name!r}; the "
-                                 f"fields of row 0 are {', '.join(map(str, rows[0]))}")
-        if not self.rows:
-            raise InputError("there are no rows to generate responses for")
+        self.rows = _rows(rows, columns or {})
         with_gold = sum(row.reference is not None for row in self.rows)
         if with_gold not in (0, len(self.rows)):
             raise InputError(f"{with_gold} of {len(self.rows)} rows have a reference: "
                              "give one for each or for none")
-        _check_knowledge(self.rows)
+        _check_knowledge(["".join(row.knowledge) for row in self.rows])
         self.respond = TrainerResponder(trainer, generation or {}, max_prompt_length, batch_size)
         self.respond.check([row.prompt for row in self.rows])
         self.prefix, self.no_claim = prefix, scoring.check_no_claim(no_claim)
@@ -151,16 +153,16 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
                 return
         responses = self._responses(kwargs["model"])
         numbers, unfit, kept = self._from_first(responses, state.global_step)
+        numbers = {f"{self.prefix}{name}": value for name, value in numbers.items()}
         metrics.update(numbers)
-        self.trainer.log(dict(numbers))
+        self.trainer.log(numbers)
         show(self.trainer.callback_handler.callbacks, f"{self.prefix.removesuffix('_')}/worst",
              kept, [metric.name for metric in self.metrics], state.global_step)
-        best = args.metric_for_best_model or ""
-        best = best if best.startswith("eval_") else f"eval_{best}"
-        if best in unfit and self.trainer.is_in_train:
+        best = f"eval_{(args.metric_for_best_model or '').removeprefix('eval_')}"
+        if best in [f"{self.prefix}{name}" for name in unfit] and self.trainer.is_in_train:
             # During training, only the trainer and the callbacks after this one read these metrics.
             # NaN is no improvement for any of them, and the logged value stays.
-            metrics[best] = float("nan")
+            metrics[best] = math.nan
 
     def _check_best(self, best: str) -> None:
         """Checks the name in ``metric_for_best_model``, and the order of the callbacks."""
@@ -207,8 +209,7 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
         if self.trainer.is_world_process_zero():
             self.responses = responses or []
             try:
-                found = self._evaluate(responses, step) if responses else _nothing(
-                    self.names, self.prefix)
+                found = self._evaluate(step) if responses else (*_nothing(self.names), [])
             except Exception as error:
                 failed = error
         # Some errors cannot be sent to other processes, but their text can.
@@ -218,24 +219,28 @@ class Q2Callback(TrainerCallback):  # type: ignore[misc]
             raise failed or ModelError(problem)
         return numbers, unfit, found[2]
 
-    def _evaluate(self, responses: Sequence[str], step: int) -> _Evaluated:
-        run = _scored(self.metrics, self.rows, responses, self.no_claim, strict=self.strict,
-                      evidence=self.out is not None)
-        numbers, unfit = _numbers(run, self.rows, responses)
+    def _evaluate(self, step: int) -> _Evaluated:
+        examples = [
+            replace(scoring.example(response, row.knowledge, row.history, row.question),
+                    other={name: text for name, text in (
+                        ("prompt", row.prompt), ("reference", row.reference))
+                        if isinstance(text, str)})  # chat messages are not kept
+            for row, response in zip(self.rows, self.responses, strict=True)]
+        run = self._scored(examples, evidence=self.out is not None)
         rows = run.explanations(texts=True)
         if self.out is not None:
-            name = f"{'' if self.prefix == 'eval_' else self.prefix.rstrip('_') + '-'}step-{step}"
+            name = f"{self.prefix.rstrip('_')}-".removeprefix("eval-")
             try:
-                keep(self.out / f"{name}.jsonl", run, rows, replace=self.trainer.is_in_train)
+                keep(self.out / f"{name}step-{step}.jsonl", run, rows,
+                     replace=self.trainer.is_in_train)
             except Q2Error as error:
                 if self.strict:
                     raise
                 _LOG.error("this evaluation is not kept in the folder out: %s", error)
-        return ({f"{self.prefix}{name}": value for name, value in numbers.items()},
-                [f"{self.prefix}{name}" for name in unfit], rows)
+        return *_numbers(run), rows
 
 
-class Q2ComputeMetrics:
+class Q2ComputeMetrics(_Scoring):
     """The ``compute_metrics`` of a ``Seq2SeqTrainer`` with ``predict_with_generate``.
 
     It returns what :class:`Q2Callback` logs, whose arguments it shares, but cannot keep the trainer
@@ -255,21 +260,11 @@ class Q2ComputeMetrics:
         questions: Sequence[str | None] | None = None, metrics: Sequence[str] | str = PAPERS,
         no_claim: NoClaim = NO_CLAIM, strict: bool = False, **settings: Any,
     ) -> None:
-        if isinstance(knowledge, str) or not isinstance(knowledge, Iterable):
-            raise InputError(f"knowledge is {kind(knowledge)}; give a list with an item for each "
-                             "row of the evaluation set")
-        knowledge = list(knowledge)
         self.tokenizer, self.strict = tokenizer, strict
         self.no_claim = scoring.check_no_claim(no_claim)
-        given = {"knowledge": knowledge, "history": histories, "question": questions}
-        there = {name: values for name, values in given.items() if values is not None}
-        for name, values in there.items():
-            if len(values) != len(knowledge):
-                raise InputError(f"there are {len(knowledge)} knowledge texts, but {len(values)} "
-                                 f"{'histories' if name == 'history' else 'questions'}")
-        self.rows = [_row({"prompt": "", **dict(zip(there, texts, strict=True))}, i, {})
-                     for i, texts in enumerate(zip(*there.values(), strict=True))]
-        _check_knowledge(self.rows)
+        knowledge = scoring.check_column(knowledge, "knowledge")
+        self.rows = scoring.given_columns([""] * len(knowledge), knowledge, histories, questions)
+        _check_knowledge([row.knowledge for row in self.rows])
         self.metrics = scoring.load(_grounded(metrics, gold=True), settings,
                                     own=signature(Q2ComputeMetrics).parameters)
         self.golds: list[str] = []
@@ -278,25 +273,20 @@ class Q2ComputeMetrics:
     def __call__(self, prediction: Any) -> dict[str, float]:
         responses = self._decode(prediction.predictions)
         golds = self._decode(prediction.label_ids)
-        if problem := self._other_rows(golds):
+        if len(golds) == len(self.rows):
+            self.golds = self.golds or golds
+        if golds != self.golds:
+            problem = (f"{len(golds)} predictions for {len(self.rows)} knowledge texts: their "
+                       "number or the labels are not those of the first evaluation; this object "
+                       "has the knowledge of one evaluation set only, in its order")
             if self.strict:
                 raise InputError(problem)
             _LOG.error("no score was computed: %s", problem)
             return _nothing([one.name for one in self.metrics])[0] | scoring.against_gold(
                 responses, [[gold] for gold in golds])
-        rows = [replace(row, reference=gold) for row, gold in zip(self.rows, golds, strict=True)]
-        run = _scored(self.metrics, rows, responses, self.no_claim, strict=self.strict)
-        return _numbers(run, rows, responses)[0]
-
-    def _other_rows(self, golds: list[str]) -> str:
-        """Says why the rows with these labels are not those of the knowledge, or ""."""
-        if len(golds) != len(self.rows):
-            return (f"{len(golds)} predictions for {len(self.rows)} knowledge texts: give the "
-                    "knowledge of the evaluation set, in its order")
-        self.golds = self.golds or golds
-        return "" if golds == self.golds else (
-            "the labels are not those of the first evaluation; this object has the knowledge of "
-            "one evaluation set only")
+        return _numbers(self._scored([
+            replace(row, response=response, other={"reference": gold})
+            for row, response, gold in zip(self.rows, responses, golds, strict=True)]))[0]
 
     def _decode(self, ids: Any) -> list[str]:
         import numpy as np
@@ -335,27 +325,38 @@ def _check_keywords(strict: object, prefix: object, generation: object) -> None:
                          'as {"max_new_tokens": 50}')
 
 
-def _nothing(metrics: Sequence[str], prefix: str = "") -> _Evaluated:
-    """The result of an evaluation without scores."""
-    names = [f"{prefix}{name}" for name in columns_of(metrics)]
-    return dict.fromkeys(names, math.nan), names, []
+def _nothing(metrics: Sequence[str]) -> tuple[dict[str, float], list[str]]:
+    """The numbers of an evaluation without scores."""
+    names = [*columns_of(metrics)]
+    return dict.fromkeys(names, math.nan), names
 
 
-def _check_knowledge(rows: Sequence[Row]) -> None:
+def _check_knowledge(texts: Sequence[str]) -> None:
     """Before hours of training: a response without knowledge has no score."""
-    blank = sum(all(map(is_blank, row.knowledge)) for row in rows)
-    if rows and blank == len(rows):
+    blank = sum(map(is_blank, texts))
+    if texts and blank == len(texts):
         raise InputError("no row has a knowledge text, so no response would have a score")
     if blank:
         _LOG.warning("%d of %d rows have no knowledge text; their responses will have no score",
-                     blank, len(rows))
+                     blank, len(texts))
+
+
+def _rows(rows: Any, columns: Mapping[str, str]) -> list[Row]:
+    refuse_unknown(columns, [one.name for one in fields(Row)], "field in columns")
+    if not isinstance(rows, Iterable):
+        raise InputError(f"rows are {kind(rows)}, not a list or a data set")
+    rows = list(rows)
+    if not rows:
+        raise InputError("there are no rows to generate responses for")
+    made = [_row(row, i, columns) for i, row in enumerate(rows)]
+    for name, column in columns.items():
+        if not any(column in row for row in rows):
+            raise InputError(f"no row has {column!r}, which columns names for {name!r}; the "
+                             f"fields of row 0 are {', '.join(map(str, rows[0]))}")
+    return made
 
 
 def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
-    def field(name: str) -> Any:
-        value = row.get(columns.get(name, name))
-        return None if missing(value) else value
-
     if not isinstance(row, Mapping):
         raise InputError(f"row {index} is {kind(row)}, not a mapping with prompt and knowledge; a "
                          'DataFrame becomes a list of such rows by df.to_dict("records")')
@@ -364,44 +365,21 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
             raise InputError(
                 f"row {index} has no {columns.get(name, name)!r}; its fields are "
                 f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
-
-    def text(name: str) -> str | None:
-        value = field(name)
-        return None if value is None else scoring.check_text(value, f"the {name} of row {index}")
-
-    prompt, history = map(field, ("prompt", "history"))
-    if not isinstance(prompt, list):
-        prompt = scoring.check_text(prompt, f"the prompt of row {index}")
-    return Row(
-        prompt, tuple(scoring.check_texts(field("knowledge"), f"the knowledge of row {index}")),
-        () if history is None else tuple(
-            scoring.check_texts(history, f"the history of row {index}")),
-        text("reference"), text("question"))
+    found: dict[str, Any] = {}
+    for name in (one.name for one in fields(Row)):
+        value, where = row.get(columns.get(name, name)), f"the {name} of row {index}"
+        if name in ("knowledge", "history"):
+            found[name] = tuple(scoring.check_texts(value, where))
+        elif name == "prompt":
+            found[name] = value if isinstance(value, list) else scoring.check_text(value, where)
+        else:
+            found[name] = None if missing(value) else scoring.check_text(value, where)
+    return Row(**found)
 
 
-def _other(row: Row) -> dict[str, str]:
-    """What a kept row has besides the texts that are scored. Chat messages are left out."""
-    shown = {"prompt": row.prompt, "reference": row.reference}
-    return {name: text for name, text in shown.items() if isinstance(text, str)}
-
-
-def _scored(
-    metrics: Any, rows: Sequence[Row], responses: Sequence[str], no_claim: NoClaim, *,
-    strict: bool, evidence: bool = False,
-) -> scoring.ScoredRows:
-    examples = [replace(scoring.example(response, row.knowledge, row.history, row.question),
-                        other=_other(row)) for row, response in zip(rows, responses, strict=True)]
-    return scoring.ScoredRows.over(
-        metrics, examples, no_claim=no_claim, evidence=evidence,
-        on_fault=None if strict else warn_of_row, on_break=None if strict else report_broken)
-
-
-def _numbers(
-    run: scoring.ScoredRows, rows: Sequence[Row], responses: Sequence[str]
-) -> tuple[dict[str, float], list[str]]:
+def _numbers(run: scoring.ScoredRows) -> tuple[dict[str, float], list[str]]:
     """The values to log, and the names of those by which this checkpoint must not be the best."""
-    system = run.system()
-    scores = run.columns()
+    system, scores, rows = run.system(), run.columns(), run.rows
     # The trainer stops if the score by which it chooses the best checkpoint is missing.
     numbers = {name: math.nan if value is None else value for name, value in system.items()
                if value is not None or name in scores}
@@ -415,8 +393,7 @@ def _numbers(
         _LOG.warning("a metric failed on %d of %d responses: the means are of the others", failed,
                      len(rows))
         unfit += scores if 2 * failed > len(rows) else []
-    golds = [row.reference for row in rows if row.reference is not None]
-    if golds:
-        numbers |= scoring.against_gold(responses, [[gold] for gold in golds])
-    numbers["empty"] = sum(map(is_blank, responses)) / len(responses)
-    return numbers, unfit
+    if "reference" in rows[0].other:
+        numbers |= scoring.against_gold([row.response for row in rows],
+                                        [[row.other["reference"]] for row in rows])
+    return numbers | {"empty": Mean.of(float(is_blank(row.response)) for row in rows).number}, unfit
