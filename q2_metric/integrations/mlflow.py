@@ -10,7 +10,7 @@ from mlflow.genai.scorers import Scorer, scorer
 from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import EvaluationMetric
 
-from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, SHARES, Mean, NoClaim, given, given_columns
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, SHARES, Mean, NoClaim, given_columns
 from q2_metric.scoring.judge import Judge
 
 _LOG = logging.getLogger(__name__)
@@ -40,9 +40,8 @@ def grounded_scorer(
                 warned.append(why)
             return [Feedback(name=name, error=why, source=source)
                     for name in judge.names if name not in SHARES]
-        row = given(outputs, fields["knowledge"], fields.get("history"), "a row",
-                    fields.get("question"))
-        (judged,) = judge([row])
+        judged = judge.one(outputs, fields["knowledge"], fields.get("history"), "a row",
+                           fields.get("question"))
         unsupported = json.dumps(list(judged.unsupported), ensure_ascii=False)
         metadata = {"signature": judge.signature, "unsupported": unsupported}
         return [

@@ -127,7 +127,7 @@ def test_llama_index() -> None:
     assert (blank.invalid_result, blank.score, blank.passing) == (True, None, None)
     with pytest.raises(InputError, match="no contexts"):
         judge.evaluate(response=SAID)
-    with pytest.raises(InputError, match="a text, not a list"):
+    with pytest.raises(InputError, match="contexts is a string, not a list"):
         judge.evaluate(response=SAID, contexts=KNOWLEDGE[0])
     with pytest.raises(InputError, match="no metric 'faith'"):
         GroundedEvaluator("faith")
