@@ -44,6 +44,15 @@ def check_column(values: object, where: str) -> list[Any]:
     return list(values)
 
 
+def check_columns(columns: Mapping[str, object]) -> dict[str, list[Any]]:
+    """Converts columns to lists (:func:`check_column`). InputError: their lengths differ."""
+    there = {name: check_column(values, name) for name, values in columns.items()}
+    if len(set(map(len, there.values()))) > 1:
+        sizes = ", ".join(f"{len(values)} {name}" for name, values in there.items())
+        raise InputError(f"each response needs its own texts, but there are {sizes}")
+    return there
+
+
 def _several(value: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and not isinstance(value, (str, Mapping, Set))
 
@@ -80,11 +89,8 @@ def given_columns(
     InputError: a column is not a sequence, the lengths differ, or a value is not text."""
     columns = {"responses": responses, "knowledge": knowledge, "histories": histories,
                "questions": questions}
-    there = {name: check_column(values, name) for name, values in columns.items()
-             if values is not None or name in ("responses", "knowledge")}
-    if len(set(map(len, there.values()))) > 1:
-        sizes = ", ".join(f"{len(values)} {name}" for name, values in there.items())
-        raise InputError(f"each response needs its own knowledge, but there are {sizes}")
+    there = check_columns({name: values for name, values in columns.items()
+                           if values is not None or name in ("responses", "knowledge")})
     rows = zip(*(there.get(name) or [None] * len(there["responses"]) for name in columns),
                strict=True)
     return [given(response, known, turns, f"{each} {place}", question)

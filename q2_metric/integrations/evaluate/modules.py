@@ -16,9 +16,8 @@ import evaluate
 from q2_metric import scoring
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry, listed
-from q2_metric.metrics.registry import keywords as known_keywords
 from q2_metric.metrics.settings import refuse_unknown
-from q2_metric.scoring import check_column, check_response, check_texts
+from q2_metric.scoring import check_columns, check_response, check_texts
 from q2_metric.types import Example
 
 CITATION = """\
@@ -155,20 +154,23 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
         """Adds a batch of responses with their knowledge. An empty batch is allowed."""
-        columns = {"predictions": predictions, "references": references, **self._more(kwargs)}
-        for name, values in columns.items():
-            if values is None:
-                raise InputError(f"{name} are missing")
-        rows = {name: check_column(values, name) for name, values in columns.items()}
-        sizes = {name: len(values) for name, values in rows.items()}
-        if len(set(sizes.values())) > 1:
-            listed = ", ".join(f"{size} {name}" for name, size in sizes.items())
-            raise InputError(f"each response needs its own inputs, but there are {listed}")
-        if sizes["predictions"]:
-            before = len(self)
-            checked = [_row(dict(zip(rows, values, strict=True)), i, before)
-                       for i, values in enumerate(zip(*rows.values(), strict=True))]
-            super().add_batch(**{name: [row[name] for row in checked] for name in rows})
+        rows = check_columns(
+            {"predictions": predictions, "references": references, **self._more(kwargs)})
+        checked = {name: [self._checked(name, value, i) for i, value in enumerate(values)]
+                   for name, values in rows.items()}
+        if checked["predictions"]:
+            super().add_batch(**checked)
+
+    def _checked(self, name: str, value: object, index: int) -> str | list[str]:
+        """The checked text or texts of a row in a column."""
+        total = f" (row {len(self) + index} of all that were added)" if len(self) else ""
+        where = f"{name}[{index}]{total}"
+        if name in ("predictions", "questions"):
+            return check_response(value, where)
+        texts = check_texts(value, where)
+        if name == "references" and not texts and "knowledge" in CONFIGS[self.config_name]:
+            raise InputError(f"{where} is missing: f1 and bleu need a reference response")
+        return texts
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
         """Adds one response. ``evaluate.combine`` gives plural names, which are accepted too."""
@@ -180,10 +182,8 @@ class _Grounded(evaluate.Metric):  # type: ignore[misc]
 
     def _more(self, given: dict[str, Any]) -> dict[str, Any]:
         wanted = CONFIGS[self.config_name]
+        refuse_unknown(given, ["predictions", "references", *_MEANT], "input")
         for name in given:
-            if name not in _MEANT:
-                raise InputError(f"unknown input {name!r}; the inputs are "
-                                 f"{', '.join(self._feature_names())}")
             if name not in wanted and given[name] is not None:
                 config = next(one for one, names in CONFIGS.items() if name in names)
                 hint = "; here the knowledge is called references" * (name == "knowledge")
@@ -228,9 +228,9 @@ class Groundedness(_Grounded):
     own = "groundedness"
 
 
-_OWN = ("metrics", "preset", "return_scores", "return_explanations", "return_claims",
-        "numeric_only", "no_claim", "calibration")
-"""Of ``compute``, besides the inputs, the models and the settings of metrics."""
+_FLAGS = ("numeric_only", "return_scores", "return_explanations", "return_claims")
+_OWN = ("predictions", "references", "metrics", "no_claim", "calibration", *_FLAGS)
+"""Keywords of ``compute``, besides the models and the settings of metrics."""
 
 
 class _Plan:
@@ -238,28 +238,25 @@ class _Plan:
 
     def __init__(self, own: str, keywords: Mapping[str, Any], *, gold: bool) -> None:
         settings = dict(keywords)
-        refuse_unknown(
-            settings, ["predictions", "references", *_OWN, *known_keywords()], "keyword")
-        lists = [_flag(f"return_{what}", settings) for what in ("scores", "explanations", "claims")]
-        self.return_scores, self.return_explanations, self.return_claims = lists
-        self.numeric_only = _flag("numeric_only", settings)
-        if self.numeric_only and any(lists):
+        flags = [settings.pop(name, False) for name in _FLAGS]
+        for name, value in zip(_FLAGS, flags, strict=True):
+            if not isinstance(value, bool):
+                raise InputError(f"{name} is {value!r}, not True or False")
+        self.numeric_only, self.scores, self.explanations, self.claims = flags
+        if self.numeric_only and any(flags[1:]):
             raise InputError("numeric_only returns no lists: leave out return_scores, "
                              "return_explanations and return_claims")
         self.no_claim = scoring.check_no_claim(settings.pop("no_claim", None))
         named = settings.pop("metrics", None)
         names = [own] if named is None else listed(named)
-        if not names:
-            raise InputError(f"metrics is {named!r}, which names no metric")
         calibration = settings.pop("calibration", None)
         grounded = [name for name in names if not (gold and name in ("f1", "bleu"))]
-        self.metrics = scoring.load(grounded or [own], settings, calibration)
+        self.metrics = scoring.load(grounded or (names and [own]), settings, calibration, own=_OWN)
         judging = any(entry(metric.name).evidence for metric in self.metrics)
         # Q² judges no claims. If no other metric does, SCALE is loaded for the claims.
-        own_settings = {name: settings[name] for name in ("preset", *entry("scale").keywords())
-                        if name in settings}
-        self.judges = (scoring.load(["scale"], own_settings)
-                       if self.return_claims and not judging else [])
+        self.judges = scoring.load(["scale"], {
+            name: settings[name] for name in ("preset", *entry("scale").keywords())
+            if name in settings}) if self.claims and not judging else []
 
     def results(
         self, rows: Sequence[Example], golds: Sequence[Sequence[str]] | None
@@ -267,38 +264,18 @@ class _Plan:
         """The dictionary that ``compute`` returns."""
         run = scoring.ScoredRows.over(
             self.metrics, rows, no_claim=self.no_claim,
-            evidence=self.return_explanations or self.return_claims)
+            evidence=self.explanations or self.claims)
         values: dict[str, Any] = {**run.system(), "n": run.n()}
         if golds is not None:
             values |= scoring.against_gold([row.response for row in rows], golds)
         if self.numeric_only:
             return {name: value for name, value in values.items() if value is not None}
         values["signature"] = scoring.signature_lines(self.metrics, self.no_claim)
-        if self.return_scores:
+        if self.scores:
             values |= {f"{name}_scores": run.column(name) for name in run.columns()}
-        if self.return_explanations:
+        if self.explanations:
             values["explanations"] = run.explanations()
-        if self.return_claims:
+        if self.claims:
             values["claims"] = (scoring.ScoredRows.over(self.judges, rows, evidence=True)
                                 if self.judges else run).claims()
         return values
-
-
-def _flag(name: str, settings: dict[str, Any]) -> bool:
-    value = settings.pop(name, False)
-    if not isinstance(value, bool):
-        raise InputError(f"{name} is {value!r}, not True or False")
-    return value
-
-
-def _row(row: Mapping[str, Any], index: int, before: int) -> dict[str, Any]:
-    """Checks the texts of a row. ``before`` rows were added by earlier calls, for the error."""
-    total = f" (row {before + index} of all that were added)" if before else ""
-    checked: dict[str, Any] = {}
-    for name, value in row.items():
-        where = f"{name}[{index}]{total}"
-        check = check_response if name in ("predictions", "questions") else check_texts
-        checked[name] = check(value, where)
-        if name == "references" and "knowledge" in row and not checked[name]:
-            raise InputError(f"{where} is missing: f1 and bleu need a reference response")
-    return checked
