@@ -44,7 +44,7 @@ def check(claims: list[dict[str, Any]], scored: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("own", ["q2", "scale", "groundedness"])
 def test_evaluate_returns_claims(own: str, scored: list[dict[str, Any]]) -> None:
     needs("evaluate")
-    from q2_metric.integrations.evaluate import modules
+    from q2_metric.integrations import evaluate as modules
 
     module = {"q2": modules.Q2, "scale": modules.Scale,
               "groundedness": modules.Groundedness}[own]()
