@@ -106,7 +106,8 @@ class Q2Callback(TrainerCallback, _Scoring):  # type: ignore[misc]
         prefix: str = "eval_", no_claim: NoClaim = NO_CLAIM, strict: bool = False,
         out: str | Path | None = None, **settings: Any,
     ) -> None:
-        _check_keywords(strict, prefix, generation)
+        if not prefix.endswith("_"):
+            raise InputError(f'prefix is {prefix!r}, not a text such as "eval_"')
         RuntimeConfig(batch_size=batch_size)  # checks it
         self.trainer, self.strict = trainer, strict
         self.out = None if out is None else folder_of(out)
@@ -312,17 +313,6 @@ def _grounded(metrics: Sequence[str] | str, gold: bool) -> list[str]:
         raise InputError("f1 and bleu are computed beside other metrics: also name one of "
                          f"{', '.join(PAPERS)}, groundedness")
     return [name for name in metrics if name not in with_gold]
-
-
-def _check_keywords(strict: object, prefix: object, generation: object) -> None:
-    """Before hours of training."""
-    if not isinstance(strict, bool):
-        raise InputError(f"strict is {strict!r}, not True or False")
-    if not isinstance(prefix, str) or not prefix.endswith("_"):
-        raise InputError(f'prefix is {prefix!r}, not a text such as "eval_"')
-    if generation is not None and not isinstance(generation, Mapping):
-        raise InputError(f"generation is {kind(generation)}, not keywords of model.generate, such "
-                         'as {"max_new_tokens": 50}')
 
 
 def _nothing(metrics: Sequence[str]) -> tuple[dict[str, float], list[str]]:
