@@ -36,6 +36,7 @@ from q2_metric.scoring.texts import check_response as check_response
 from q2_metric.scoring.texts import check_text as check_text
 from q2_metric.scoring.texts import check_texts as check_texts
 from q2_metric.scoring.texts import example as example
+from q2_metric.scoring.texts import field_of as field_of
 from q2_metric.scoring.texts import given as given
 from q2_metric.scoring.texts import given_columns as given_columns
 from q2_metric.scoring.verdict import unsupported as unsupported

@@ -36,6 +36,14 @@ def check_response(value: object, where: str) -> str:
     return "" if missing(value) else check_text(value, where)
 
 
+def field_of(fields: Mapping[str, Any], name: str, where: str) -> Any:
+    """The value of a field. InputError: ``where``, which has these ``fields``, lacks it."""
+    if name not in fields:
+        there = ", ".join(map(str, fields)) or "none"
+        raise InputError(f"{where} has no field {name!r}; its fields are {there}")
+    return fields[name]
+
+
 def check_column(values: object, where: str) -> list[Any]:
     """Converts a column to a list with one value for each row. InputError: ``values`` is a single
     text, has no order, or has several columns."""

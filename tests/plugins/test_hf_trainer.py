@@ -782,7 +782,7 @@ def test_two_processes_log_what_one_logs(
 
 
 @pytest.mark.parametrize(("rows", "keywords", "message"), [
-    ([{"prompt": "a"}], {}, "row 0 has no 'knowledge'; its fields are prompt"),
+    ([{"prompt": "a"}], {}, "row 0 has no field 'knowledge'; its fields are prompt"),
     ([{"prompt": "a", "knowledge": 3}], {}, "knowledge of row 0 is a number"),
     ([*ROWS, {"prompt": "a", "knowledge": "b"}], {}, "6 of 7 rows have a reference"),
     ([{"prompt": "a", "knowledge": "b"}], {"metrics": ["q2", "bleu"]}, "bleu compares with"),

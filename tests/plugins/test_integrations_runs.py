@@ -155,7 +155,8 @@ def test_inspect_eval(tmp_path: Path) -> None:
         inspect.Task(dataset=[Sample(input="0", metadata={"text": "a"})], solver=say(),
                      scorer=grounded("q2")),
         model="mockllm/model", log_dir=str(tmp_path), display="none")
-    assert "has no field 'knowledge' in its metadata; its fields are text" in failed.error.message
+    assert ("the metadata of sample 1 has no field 'knowledge'; its fields are text"
+            in failed.error.message)
 
 
 def test_mlflow_models_evaluate(tmp_path: Path) -> None:

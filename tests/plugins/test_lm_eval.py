@@ -559,7 +559,7 @@ def test_answers_travel_without_their_numbers(
 def test_a_rank_has_an_entry_for_what_only_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "_on_any_rank", lambda own: own | {"q2", "bleu", "questions"})
     results: list[dict[str, Any]] = [{"f1": 0.5}, {"f1": 0.25}]
-    tables.on_every_rank(results, {"bleu": ("", "")})
+    tables.on_every_rank(results)
     filled = {"f1": 0.5, "q2": None, "bleu": ("", ""), "questions": None}
     assert results == [filled, {"f1": 0.25}]
     entries = [None, 1.0, 0.5]

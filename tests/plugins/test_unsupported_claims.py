@@ -153,7 +153,7 @@ def test_promptfoo() -> None:
     assert list(low["named_scores"]) == ["scale", "no_claim"]
     assert get_assert("", {"vars": variables})["pass"] is False
     for context, message in (
-        ({"vars": {"text": "a"}}, "no variable 'context'.*its variables are text"),
+        ({"vars": {"text": "a"}}, "vars of the test has no field 'context'; its fields are text"),
         ({"vars": variables, "config": {"threshold": 2}}, r"threshold must be .* not 2"),
         ({"vars": variables, "config": {"metrik": "q2"}}, "metrik"),
         ({"vars": {"context": " "}}, "no score"),

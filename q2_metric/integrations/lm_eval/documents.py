@@ -51,11 +51,11 @@ def wow(**_: Any) -> dict[str, Dataset]:
 def dialfact(**_: Any) -> dict[str, Dataset]:
     """Each evidence text of DialFact, with a response that people judged supported. If only a part
     of the data set is here, this part is used, and a warning says so."""
-    if here("true/dialfact_a") and not here("true/dialfact"):
+    part = here("true/dialfact_a") and not here("true/dialfact")
+    if part:
         _LOG.warning("q2_dialfact uses only %s; q2 data download true/dialfact fetches the whole "
                      "set", CATALOGUE["true/dialfact_a"].description)
-        return _test_split(_contexts("dialfact_a"))
-    return _test_split(_contexts("dialfact"))
+    return _test_split(_contexts("dialfact_a" if part else "dialfact"))
 
 
 def summeval(**_: Any) -> dict[str, Dataset]:

@@ -12,6 +12,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from accelerate.utils import broadcast_object_list
 from transformers import EarlyStoppingCallback, TrainerCallback
 
@@ -290,8 +291,6 @@ class Q2ComputeMetrics(_Scoring):
             for row, response, gold in zip(self.rows, responses, golds, strict=True)]))[0]
 
     def _decode(self, ids: Any) -> list[str]:
-        import numpy as np
-
         ids = np.asarray(ids[0] if isinstance(ids, tuple) else ids)
         if ids.ndim != 2 or not np.issubdtype(ids.dtype, np.integer):
             raise InputError("predictions are not token ids: set predict_with_generate=True "
@@ -348,10 +347,7 @@ def _row(row: Any, index: int, columns: Mapping[str, str]) -> Row:
     if not isinstance(row, Mapping):
         raise InputError(f"row {index} is {kind(row)}, not a mapping with prompt and knowledge")
     for name in ("prompt", "knowledge"):
-        if columns.get(name, name) not in row:
-            raise InputError(
-                f"row {index} has no {columns.get(name, name)!r}; its fields are "
-                f"{', '.join(map(str, row))} (columns={{{name!r}: ...}} names another)")
+        scoring.field_of(row, columns.get(name, name), f"row {index}")
     found: dict[str, Any] = {}
     for name in (one.name for one in fields(Row)):
         value, where = row.get(columns.get(name, name)), f"the {name} of row {index}"
