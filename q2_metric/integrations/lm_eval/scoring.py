@@ -34,12 +34,10 @@ Document = Mapping[str, Any]
 Results = dict[str, Any]
 """By metric of the table, the value of one document: a number, or what is aggregated later."""
 
-Signatures = Mapping[str, str]
-
 THRESHOLD = 0.5
 """A score above this value counts as consistent (Q² paper, section 4)."""
 
-_PLAIN = ("metrics", "preset", *(name for name in signature(custom).parameters if name != "_"))
+_PLAIN = ("metrics", "preset", *list(signature(custom).parameters)[:-1])
 """Options without the prefix ``metric_``."""
 _OF_MODELS = ("device", "dtype", "batch_size", "seed")
 """Arguments of the evaluated model that have the same name as a setting of a metric."""
@@ -54,8 +52,7 @@ class Options:
 
     In the metadata they have the prefix ``metric_`` (except ``metrics``, ``preset`` and models),
     because the harness puts the arguments of the evaluated model there too. ``keywords`` are those
-    of :func:`q2_metric.scoring.load`. The default device is the CPU: the evaluated model uses the
-    GPU.
+    of ``scoring.load``. The default device is the CPU: the evaluated model uses the GPU.
     """
 
     metrics: tuple[str, ...] = PAPERS
@@ -105,7 +102,7 @@ def check_loads(options: Options) -> None:
 
 def _score(
     examples: Sequence[Example], options: Options, *, evidence: bool = False
-) -> tuple[Sequence[Mapping[str, Score]], Signatures]:
+) -> tuple[Sequence[Mapping[str, Score]], Mapping[str, str]]:
     """Loads the metrics, scores all examples in one batch, and releases the metrics. If no response
     can be scored, the answers are saved to a file that the log names, and both results are empty:
     the run may contain other tasks and hours of work."""
@@ -143,7 +140,7 @@ def _release() -> None:
 def score_responses(
     answers: Sequence[str], documents: Sequence[Document], options: Options,
     reported: Container[str],
-) -> tuple[list[Results], Signatures]:
+) -> tuple[list[Results], Mapping[str, str]]:
     """Scores the answers of a model; also returns the signatures. Only ``reported`` values are
     kept. ``f1`` compares with the gold response. ``bleu`` is the pair (gold response, answer),
     because BLEU is computed over all answers together."""
@@ -176,7 +173,7 @@ def _example(document: Document, response: str) -> Example:
 
 def score_judged(
     margins: Sequence[float], documents: Sequence[Document], options: Options
-) -> tuple[list[Results], Signatures]:
+) -> tuple[list[Results], Mapping[str, str]]:
     """Scores the given responses that a model judged; also returns the signatures. ``margins`` are
     the log-likelihoods of Yes minus those of No; above 0, the model says Yes."""
     examples = [_example(document, document["response"]) for document in documents]

@@ -50,12 +50,10 @@ def __getattr__(name: str) -> Any:
     return [{"metric": one, "aggregation": "mean", "weight_by_size": False} for one in names]
 
 
-# --- what ranks (processes of a run) have in common ----------------------------------------
-
-
 def on_every_rank(results: Sequence[dict[str, Any]]) -> None:
-    """Adds an entry to this rank's first result for each metric that only other ranks have. All
-    ranks must call this function at the same time. ``results`` are changed in place.
+    """Adds an entry to the first result of this rank (a process of a run) for each metric that only
+    other ranks have, which the means below leave out. All ranks must call this function at the same
+    time. ``results`` are changed in place.
 
     The harness looks up the first rank's metrics on every other rank. If a rank lacks one of them,
     the first rank ends with a KeyError, and the others wait for ever.
@@ -74,9 +72,6 @@ def _on_any_rank(own: set[str]) -> set[str]:
     by_rank: list[set[str]] = [set()] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(by_rank, own)
     return set().union(*by_rank)
-
-
-# --- means, which leave out the values that only other ranks have --------------------------
 
 
 def _present(items: Sequence[Any]) -> list[Any]:

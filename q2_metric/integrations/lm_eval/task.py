@@ -15,15 +15,8 @@ from lm_eval.api.samplers import ContextSampler
 from lm_eval.api.task import ConfigurableTask
 
 from q2_metric.errors import InputError, Q2Error
-from q2_metric.integrations.lm_eval.scoring import (
-    Document,
-    Options,
-    Results,
-    check_loads,
-    score_judged,
-    score_responses,
-)
-from q2_metric.integrations.lm_eval.tables import PresentMean, generation_lines, judge_lines
+from q2_metric.integrations.lm_eval import scoring, tables
+from q2_metric.integrations.lm_eval.scoring import Document, Results
 
 
 class GroundedTask(ConfigurableTask):  # type: ignore[misc]
@@ -34,22 +27,22 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        self.options = Options.from_metadata(config.get("metadata") or {})
+        self.options = scoring.Options.from_metadata(config.get("metadata") or {})
         self.judges = config.get("output_type") == "multiple_choice"
-        lines = (judge_lines if self.judges else generation_lines)(
+        lines = (tables.judge_lines if self.judges else tables.generation_lines)(
             self.options.metrics, config["metric_list"])
         own = {key: value for key, value in config.items() if key != "class"}
         super().__init__(config={**own, "metric_list": lines, "process_results": "process_results"})
         for name, aggregation in self._aggregation_list.items():
             if aggregation is mean:
-                self._aggregation_list[name] = PresentMean()
+                self._aggregation_list[name] = tables.PresentMean()
         self._results: dict[str, Results] = {}
 
     def build_all_requests(self, **settings: Any) -> None:
         """Checks first that the metrics can be loaded. Raises InputError, ModelError or
         MissingExtra if a metric cannot be loaded."""
         if not self.predicts_only:
-            check_loads(self.options)
+            scoring.check_loads(self.options)
         super().build_all_requests(**settings)
 
     @property
@@ -70,15 +63,16 @@ class GroundedTask(ConfigurableTask):  # type: ignore[misc]
         for name in self.instances[0].filtered_resps:
             answers = [[one.filtered_resps[name] for one in of_it] for of_it in rows.values()]
             if self.judges:
-                found, signatures = score_judged(
+                found, signatures = scoring.score_judged(
                     [yes[0] - no[0] for yes, no in answers], documents, self.options)
             else:
                 answers = [[_readable(answer)] for answer, in answers]
-                found, signatures = score_responses(
+                found, signatures = scoring.score_responses(
                     [answer for answer, in answers], documents, self.options, self._metric_fn_list)
                 for (one,), (answer,) in zip(rows.values(), answers, strict=True):
                     one.filtered_resps[name] = answer
-            self._results |= zip(map(_key, documents, answers), found, strict=True)
+            for key, results in zip(map(_key, documents, answers), found, strict=True):
+                self._results.setdefault(key, results)
             self.config.metadata["signatures"] = dict(signatures)
 
     def process_results(self, doc: Document, results: Sequence[Any]) -> Results:
