@@ -443,7 +443,7 @@ def test_unknown_preset_stops_at_the_first_example(
     line = one_line(capsys, "eval_model", *arguments, "--q2-preset", "papr")
     assert "unknown preset 'papr'" in line
     line = one_line(capsys, "eval_model", *arguments, "--q2-batch-size", "0")
-    assert line == "q2-metric: --q2-batch-size is 0; it must be at least 1"
+    assert line == "q2-metric: batch_size must be at least 1, not 0"
     with pytest.raises(InputError):  # from Python it is an exception
         EvalModel.main(datapath=wow, task=WOW, model="repeat_label", metrics="q2", q2_preset="x")
 
