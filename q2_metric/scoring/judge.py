@@ -102,9 +102,10 @@ class Judge:
                 self._last = asked, list(map(self._judged, rows, scores))
             return self._last[1]
 
-    def one(self, *row: object) -> Judged:
-        """The result for one row, given as the arguments of :func:`q2_metric.scoring.given`."""
-        [judged] = self([scoring.given(*row)])  # type: ignore[arg-type]
+    def one(self, response: object, knowledge: object, history: object, where: str,
+            question: object = None) -> Judged:
+        """The result for one row, given as to :func:`q2_metric.scoring.given`."""
+        [judged] = self([scoring.given(response, knowledge, history, where, question)])
         return judged
 
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
