@@ -345,7 +345,8 @@ def test_a_task_without_any_field_for_knowledge_says_so(
     monkeypatch.setattr(notices, "fields_without", {"t": ["episode_done", "labels", "text"]})
     [line] = notices.closing_lines(
         {"task": "t", "metrics": "q2"}, {"exs": 2, notices.NO_KNOWLEDGE: 2})
-    assert "scored nothing on t: its examples have no field besides text and labels" in line
+    assert line.endswith("none of 2 examples had knowledge; name the field that contains it with "
+                         "--q2-knowledge-field (the fields are episode_done, labels, text)")
 
 
 def test_left_out_examples_are_counted(
