@@ -15,9 +15,8 @@ from q2_metric.metrics.registry import METRICS, columns, entry
 from q2_metric.scoring import LOWER_IS_BETTER, Mean, share_names
 
 
-def generation_lines(names: Iterable[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def generation_lines(names: Sequence[str], own: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The ``metric_list`` of a task whose answers these metrics score."""
-    names = list(names)
     ours = columns(names)
     others = [line for line in own if line["metric"] not in ours]
     lengths = [{"metric": name, "aggregation": mean_length, "higher_is_better": None}
