@@ -15,9 +15,6 @@ response, are counted. A count of 0 is not reported."""
 
 _PARLAI_NAMES = PARLAI_NAMES | {"default", "rouge", "distinct", "all", ""}
 
-_EVERY_TASKS_FIELDS = frozenset(
-    ("text", "labels", "eval_labels", "label_candidates", "episode_done", "id", "reward"))
-
 fields_without: dict[str, list[str]] = {}
 """By task, the fields of the first message in which no knowledge was found. Warnings list them."""
 
@@ -112,10 +109,6 @@ def _scored_nothing(name: str, opt: Mapping[str, Any], without: int, empty: int)
     if without:
         tasks = str(opt.get("evaltask") or opt.get("task") or "").split(",")
         fields = next((fields_without[task] for task in tasks if task in fields_without), [])
-        if set(fields) <= _EVERY_TASKS_FIELDS:
-            return line + (
-                "its examples have no field besides text and labels, so there is no knowledge; "
-                "--q2-knowledge-field text uses the text itself as knowledge")
         return line + (
             f"none of {without} examples had knowledge; name the field that contains it with "
             f"--q2-knowledge-field (the fields are {', '.join(fields)})")

@@ -97,5 +97,6 @@ def add_options(parser: Any, *, scoring: bool = True) -> None:
 
 
 def keywords_of(opt: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of ``load_metrics`` that the user gave as options ``--q2-…``."""
-    return {name: opt[f"q2_{name}"] for name in keywords() if opt.get(f"q2_{name}") is not None}
+    """The keywords of ``scoring.load`` that the user gave as options ``--q2-…``."""
+    return {name: opt[f"q2_{name}"] for name in ("preset", *keywords())
+            if opt.get(f"q2_{name}") is not None}

@@ -16,7 +16,6 @@ from parlai.utils import logging
 
 from parlai_plugin.options import keywords_of
 from q2_metric import scoring
-from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS
 from q2_metric.rows.fields import OutputRow, output_row
 from q2_metric.scoring import NO_CLAIM, Mean, NoClaim
@@ -49,12 +48,11 @@ def names(metrics: Collection[str] | None = None) -> dict[str, str]:
 
 
 class ScoringOptions(NamedTuple):
-    """The options ``--q2-…`` that control scoring. ``preset`` and ``keywords`` are arguments of
-    ``load_metrics``. ``no_claim`` says how responses without a claim are averaged: as 0 ("zero"),
-    or not at all ("exclude"). ``explain`` keeps the evidence of scores, for world logs. With
-    ``strict``, the run stops if a metric fails."""
+    """The options ``--q2-…`` that control scoring. ``keywords`` are those of
+    :func:`q2_metric.scoring.load`. ``no_claim`` says how responses without a claim are averaged: as
+    0 ("zero"), or not at all ("exclude"). ``explain`` keeps the evidence of scores, for world logs.
+    With ``strict``, the run stops if a metric fails."""
 
-    preset: str = "bundled"
     keywords: tuple[tuple[str, Any], ...] = ()
     no_claim: NoClaim = NO_CLAIM
     explain: bool = False
@@ -63,12 +61,8 @@ class ScoringOptions(NamedTuple):
     @classmethod
     def of(cls, opt: Mapping[str, Any]) -> ScoringOptions:
         """Reads the options from ParlAI's ``opt``. InputError: an option has a wrong value."""
-        batch_size = opt.get("q2_batch_size")
-        if batch_size is not None and batch_size < 1:
-            raise InputError(f"--q2-batch-size is {batch_size}; it must be at least 1")
         return cls(
-            preset=opt.get("q2_preset") or "bundled", keywords=tuple(keywords_of(opt).items()),
-            no_claim=scoring.check_no_claim(opt.get("q2_no_claim")),
+            tuple(keywords_of(opt).items()), scoring.check_no_claim(opt.get("q2_no_claim")),
             explain=bool(opt.get("world_logs")), strict=bool(opt.get("q2_strict")))
 
 
@@ -159,11 +153,10 @@ _scorers: dict[tuple[tuple[str, ...], ScoringOptions], Scorer] = {}
 
 def scorer(metrics: Sequence[str], settings: ScoringOptions) -> Scorer:
     """The scorer of this process for these metrics and options; the first call loads the models.
-    InputError: the preset is unknown. MissingExtra, ModelError: the models cannot be loaded."""
+    InputError: an option has a wrong value. MissingExtra, ModelError: a model cannot be loaded."""
     key = (tuple(metrics), settings)
     if key not in _scorers:
-        loaded = scoring.load(metrics, {"preset": settings.preset, **dict(settings.keywords)})
-        _scorers[key] = Scorer(loaded, settings)
+        _scorers[key] = Scorer(scoring.load(metrics, dict(settings.keywords)), settings)
     return _scorers[key]
 
 

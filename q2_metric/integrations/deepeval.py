@@ -10,7 +10,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import entry
-from q2_metric.scoring import check_threshold, given
+from q2_metric.scoring import check_threshold
 from q2_metric.scoring.judge import Judge
 
 
@@ -37,16 +37,13 @@ class GroundedMetric(BaseMetric):  # type: ignore[misc]
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
         """The score of a test case, in [0, 1]. Raises InputError if the test case has no context,
         or the metric failed on the test case."""
-        knowledge = test_case.retrieval_context or test_case.context
-        if not knowledge:
-            raise InputError(f"the test case {test_case.name or test_case.input!r} has neither "
-                             "retrieval_context nor context: there is no knowledge")
-        row = given(test_case.actual_output, list(knowledge), None, "a test case", test_case.input)
-        (judged,) = self.judge([row])
+        judged = self.judge.one(
+            test_case.actual_output, test_case.retrieval_context or test_case.context, None,
+            "a test case", test_case.input)
         value = judged.numbers[self.metric]
         if value is None:
             raise InputError(f"the test case {test_case.name or test_case.input!r} has no score: "
-                             f"{judged.why}")
+                             f"{judged.why} (the knowledge is retrieval_context or context)")
         self.score, self.reason, self.verbose_logs = value, judged.line, judged.why
         self.score_breakdown = dict(judged.numbers)
         self.unsupported = [dict(claim) for claim in judged.unsupported]

@@ -6,8 +6,7 @@ from typing import Any
 
 from haystack import component
 
-from q2_metric.errors import InputError
-from q2_metric.scoring import Mean, given
+from q2_metric.scoring import Mean, given_columns
 from q2_metric.scoring.judge import Judge
 
 
@@ -29,14 +28,7 @@ class GroundedComponent:
         """``score`` is the mean of the scores. A response without a claim counts as 0, and one
         without knowledge is NaN and left out. ``results`` has the evidence in words and the
         unsupported claims. Raises InputError if the lists have different lengths."""
-        asked = [None] * len(predicted_answers) if questions is None else questions
-        if not len(contexts) == len(predicted_answers) == len(asked):
-            raise InputError(f"there are {len(predicted_answers)} answers, {len(contexts)} "
-                             f"contexts and {len(asked)} questions")
-        judged = self._judge([
-            given(answer, known, None, f"answer {place}", question) for place, (
-                answer, known, question) in enumerate(
-                    zip(predicted_answers, contexts, asked, strict=True))])
+        judged = self._judge(given_columns(predicted_answers, contexts, None, questions, "answer"))
         values = [one.numbers[self.metric] for one in judged]
         return {
             "score": Mean.of(values).number,

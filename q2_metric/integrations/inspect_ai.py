@@ -7,8 +7,7 @@ from anyio import to_thread
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from q2_metric.errors import InputError
-from q2_metric.scoring import NO_CLAIM, NoClaim, given
+from q2_metric.scoring import NO_CLAIM, NoClaim, field_of
 from q2_metric.scoring.judge import Judge
 
 
@@ -27,15 +26,12 @@ def grounded(
     judge = Judge(metrics, no_claim, settings, evidence=True)
 
     async def score(state: TaskState, target: Target) -> Score:
-        if knowledge not in state.metadata:
-            raise InputError(f"sample {state.sample_id} has no field {knowledge!r} in its "
-                             f"metadata; its fields are {', '.join(state.metadata) or 'none'}")
+        sources = field_of(state.metadata, knowledge, f"the metadata of sample {state.sample_id}")
         answer = state.output.completion
-        row = given(answer, state.metadata[knowledge], state.metadata.get(history),
-                    f"sample {state.sample_id}",
-                    state.metadata.get(question) or state.input_text)
         # In a thread, so that other samples are generated meanwhile.
-        (judged,) = await to_thread.run_sync(judge, [row])
+        judged = await to_thread.run_sync(
+            judge.one, answer, sources, state.metadata.get(history),
+            f"sample {state.sample_id}", state.metadata.get(question) or state.input_text)
         return Score(
             # Inspect leaves NaN out of means and counts it as unscored.
             value={name: float("nan") if value is None else value
@@ -44,3 +40,10 @@ def grounded(
             metadata={"signature": judge.signature, "unsupported": judged.unsupported})
 
     return score
+
+
+@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]
+def groundedness(knowledge: str = "knowledge", **settings: Any) -> Scorer:
+    """``grounded("groundedness")``, which Inspect AI finds by this package's entry point:
+    ``--scorer q2_metric/groundedness``; ``-S knowledge=FIELD`` names the field of the metadata."""
+    return grounded("groundedness", knowledge=knowledge, **settings)

@@ -9,8 +9,7 @@ from lighteval.metrics.metrics_sample import SampleLevelComputation
 from lighteval.metrics.utils.metric_utils import SampleLevelMetric
 from lighteval.tasks.requests import SamplingMethod
 
-from q2_metric.errors import InputError
-from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, field_of, given
 from q2_metric.scoring.judge import Judge
 
 
@@ -29,14 +28,10 @@ class _Number(SampleLevelComputation):  # type: ignore[misc]
         rows = []
         for response, doc in zip(responses, docs, strict=True):
             specific = doc.specific or {}
-            if "knowledge" not in specific:
-                raise InputError(
-                    f"document {doc.id} of {doc.task_name} has no specific['knowledge'], the "
-                    "text that its answer must be grounded in: let the task's prompt function "
-                    "put it there")
-            rows.append(given(response.final_text[0], specific["knowledge"],
-                              specific.get("history"), f"document {doc.id}",
-                              specific.get("question")))
+            sources = field_of(specific, "knowledge",
+                               f"the object specific of document {doc.id} of {doc.task_name}")
+            rows.append(given(response.final_text[0], sources, specific.get("history"),
+                              f"document {doc.id}", specific.get("question")))
         values = (judged.numbers[self.name] for judged in self.judge(rows))
         return [float("nan") if value is None else value for value in values]
 

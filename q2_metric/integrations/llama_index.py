@@ -7,7 +7,7 @@ from typing import Any
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
 from q2_metric.errors import InputError
-from q2_metric.scoring import check_threshold, given
+from q2_metric.scoring import check_column, check_threshold
 from q2_metric.scoring.judge import Judge
 
 
@@ -39,12 +39,11 @@ class GroundedEvaluator(BaseEvaluator):  # type: ignore[misc]
         Raises InputError if there are no contexts, or a value is not a text."""
         if contexts is None:
             raise InputError("there are no contexts: pass the texts that must support the response")
-        if isinstance(contexts, str):
-            raise InputError("the contexts are a text, not a list of texts")
-        row = given(response, list(contexts), None, "the response", query)
-        (judged,) = await asyncio.to_thread(self.judge, [row])
+        contexts = check_column(contexts, "contexts")
+        judged = await asyncio.to_thread(
+            self.judge.one, response, contexts, None, "the response", query)
         value = judged.numbers[self.metric]
         return EvaluationResult(
-            query=query, contexts=list(contexts), response=response, score=value,
+            query=query, contexts=contexts, response=response, score=value,
             passing=None if value is None else value >= self.threshold, feedback=judged.why,
             invalid_result=value is None, invalid_reason=judged.why if value is None else None)

@@ -1,7 +1,6 @@
 """Groundedness, Q² and SCALE for ``mlflow.genai.evaluate`` and ``mlflow.models.evaluate``."""
 
 import json
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -10,10 +9,8 @@ from mlflow.genai.scorers import Scorer, scorer
 from mlflow.metrics import MetricValue, make_metric
 from mlflow.models import EvaluationMetric
 
-from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, SHARES, Mean, NoClaim, given, given_columns
+from q2_metric.scoring import LOWER_IS_BETTER, NO_CLAIM, Mean, NoClaim, given_columns
 from q2_metric.scoring.judge import Judge
-
-_LOG = logging.getLogger(__name__)
 
 
 def grounded_scorer(
@@ -27,22 +24,12 @@ def grounded_scorer(
     :class:`~q2_metric.scoring.judge.Judge`. InputError: a metric, keyword or value is unknown."""
     judge = Judge(metrics, no_claim, settings, evidence=True)
     source = AssessmentSource(source_type="CODE", source_id="q2-metric")
-    warned: list[str] = []
 
     def grounded(outputs: Any, inputs: Any = None, expectations: Any = None) -> list[Feedback]:
         fields = {name: value for part in (inputs, expectations) if isinstance(part, Mapping)
                   for name, value in part.items()}
-        if "knowledge" not in fields:
-            why = ("the row has no knowledge: put it in its inputs or its expectations; its fields "
-                   f"are {', '.join(fields) or 'none'}")
-            if not warned:
-                _LOG.warning("%s", why)
-                warned.append(why)
-            return [Feedback(name=name, error=why, source=source)
-                    for name in judge.names if name not in SHARES]
-        row = given(outputs, fields["knowledge"], fields.get("history"), "a row",
-                    fields.get("question"))
-        (judged,) = judge([row])
+        judged = judge.one(outputs, fields.get("knowledge"), fields.get("history"), "a row",
+                           fields.get("question"))
         unsupported = json.dumps(list(judged.unsupported), ensure_ascii=False)
         metadata = {"signature": judge.signature, "unsupported": unsupported}
         return [

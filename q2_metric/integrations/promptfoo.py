@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from q2_metric.errors import InputError
-from q2_metric.scoring import check_threshold, given
+from q2_metric.scoring import check_threshold, field_of
 from q2_metric.scoring.judge import Judge
 
 _OWN = {"metric": "groundedness", "threshold": 0.5, "knowledge": "context", "question": "query"}
@@ -22,12 +22,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     config = {**_OWN, **(context.get("config") or {})}
     own = {name: config.pop(name) for name in _OWN}
     threshold, variables = check_threshold(own["threshold"]), context.get("vars") or {}
-    if own["knowledge"] not in variables:
-        raise InputError(f"the test has no variable {own['knowledge']!r} with the sources of the "
-                         f"answer; its variables are {', '.join(variables) or 'none'}")
-    row = given(output, variables[own["knowledge"]], None, "the test",
-                variables.get(own["question"]))
-    (judged,) = _judge(own["metric"], json.dumps(config, sort_keys=True))([row])
+    sources = field_of(variables, own["knowledge"], "the object vars of the test")
+    judged = _judge(own["metric"], json.dumps(config, sort_keys=True)).one(
+        output, sources, None, "the test", variables.get(own["question"]))
     value = judged.numbers[own["metric"]]
     if value is None:
         raise InputError(f"the test has no score: {judged.why}")

@@ -71,8 +71,7 @@ class GroundedMean(Metric):  # type: ignore[misc]
     def compute(self) -> dict[str, torch.Tensor]:
         """Each mean and each share of responses, in [0, 1], for ``self.log_dict``. NaN if no
         response counts in a mean."""
-        means = {}
-        for name in self.judge.names:
-            mean = Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
-            means[name] = torch.tensor(mean.number, device=self.device)
-        return means
+        means = {name: Mean(getattr(self, f"{name}_sum").item(), int(getattr(self, f"{name}_n")))
+                 for name in self.judge.names}
+        return {name: torch.tensor(mean.number, device=self.device)
+                for name, mean in means.items()}

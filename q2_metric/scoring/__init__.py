@@ -20,10 +20,12 @@ from q2_metric.scoring.scores import load as load
 from q2_metric.scoring.scores import score as score
 from q2_metric.scoring.scores import score_rows as score_rows
 from q2_metric.scoring.texts import check_column as check_column
+from q2_metric.scoring.texts import check_columns as check_columns
 from q2_metric.scoring.texts import check_response as check_response
 from q2_metric.scoring.texts import check_text as check_text
 from q2_metric.scoring.texts import check_texts as check_texts
 from q2_metric.scoring.texts import example as example
+from q2_metric.scoring.texts import field_of as field_of
 from q2_metric.scoring.texts import given as given
 from q2_metric.scoring.texts import given_columns as given_columns
 from q2_metric.scoring.verdict import unsupported as unsupported

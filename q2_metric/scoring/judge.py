@@ -100,6 +100,12 @@ class Judge:
                 self._last = asked, list(map(self._judged, rows, scores))
             return self._last[1]
 
+    def one(self, response: object, knowledge: object, history: object, where: str,
+            question: object = None) -> Judged:
+        """The result for one row, given as to :func:`q2_metric.scoring.given`."""
+        [judged] = self([scoring.given(response, knowledge, history, where, question)])
+        return judged
+
     def _judged(self, row: Example, scores: Mapping[str, Score]) -> Judged:
         numbers = scoring.row_numbers(scores, self.no_claim)
         wrong = scoring.unsupported(scoring.claims(row, scores))
@@ -172,10 +178,6 @@ class RecordJudge:
         return self._judge.signature
 
     def judged(self, output: object, others: Sequence[object]) -> Judged:
-        [judged] = self._judge([self._row(output, others)])
-        return judged
-
-    def _row(self, output: object, others: Sequence[object]) -> Example:
         records = [one for one in (output, *others) if isinstance(one, Mapping)]
         known = [one[self.knowledge] for one in records if self.knowledge in one]
         if not known:
@@ -189,4 +191,4 @@ class RecordJudge:
                                  "it with response=")
             output = output[self.response]
         asked = next((one["question"] for one in records if "question" in one), None)
-        return scoring.given(output, known[0], None, "this output", asked)
+        return self._judge.one(output, known[0], None, "this output", asked)

@@ -34,12 +34,29 @@ def check_response(value: object, where: str) -> str:
     return "" if missing(value) else check_text(value, where)
 
 
+def field_of(fields: Mapping[str, Any], name: str, where: str) -> Any:
+    """The value of a field. InputError: ``where``, which has these ``fields``, lacks it."""
+    if name not in fields:
+        there = ", ".join(map(str, fields)) or "none"
+        raise InputError(f"{where} has no field {name!r}; its fields are {there}")
+    return fields[name]
+
+
 def check_column(values: object, where: str) -> list[Any]:
     """Converts a column to a list with one value for each row. InputError: ``values`` is a single
     text, has no order, or has several columns."""
     if not _several(values) or getattr(values, "ndim", 1) != 1:
         raise InputError(f"{where} is {kind(values)}, not a list with an item for each response")
     return list(values)
+
+
+def check_columns(columns: Mapping[str, object]) -> dict[str, list[Any]]:
+    """Converts columns to lists (:func:`check_column`). InputError: their lengths differ."""
+    there = {name: check_column(values, name) for name, values in columns.items()}
+    if len(set(map(len, there.values()))) > 1:
+        sizes = ", ".join(f"{len(values)} {name}" for name, values in there.items())
+        raise InputError(f"each response needs its own texts, but there are {sizes}")
+    return there
 
 
 def _several(value: object) -> TypeGuard[Iterable[Any]]:
@@ -78,11 +95,8 @@ def given_columns(
     InputError: a column is not a sequence, the lengths differ, or a value is not text."""
     columns = {"responses": responses, "knowledge": knowledge, "histories": histories,
                "questions": questions}
-    there = {name: check_column(values, name) for name, values in columns.items()
-             if values is not None or name in ("responses", "knowledge")}
-    if len(set(map(len, there.values()))) > 1:
-        sizes = ", ".join(f"{len(values)} {name}" for name, values in there.items())
-        raise InputError(f"each response needs its own knowledge, but there are {sizes}")
+    there = check_columns({name: values for name, values in columns.items()
+                           if values is not None or name in ("responses", "knowledge")})
     rows = zip(*(there.get(name) or [None] * len(there["responses"]) for name in columns),
                strict=True)
     return [given(response, known, turns, f"{each} {place}", question)

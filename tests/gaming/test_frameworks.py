@@ -55,8 +55,7 @@ def by_trainer(said: Sequence[str]) -> Mapping[str, Any]:
 
 
 def by_lm_eval(said: Sequence[str]) -> Mapping[str, Any]:
-    from q2_metric.integrations.lm_eval.options import Options
-    from q2_metric.integrations.lm_eval.scoring import score_responses
+    from q2_metric.integrations.lm_eval.scoring import Options, score_responses
 
     documents = [
         {"id": str(i), "knowledge": KNOWLEDGE, "history": [HISTORY], "response": ""}
@@ -64,7 +63,7 @@ def by_lm_eval(said: Sequence[str]) -> Mapping[str, Any]:
     ]
     answers, _ = score_responses(said, documents, Options(metrics=("q2",)), {"q2", "no_claim"})
     return {
-        name: sum(answer.results[name] for answer in answers) / len(answers)
+        name: sum(answer[name] for answer in answers) / len(answers)
         for name in ("q2", "no_claim")
     }
 

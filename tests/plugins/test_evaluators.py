@@ -124,7 +124,7 @@ def test_haystack_in_a_pipeline() -> None:
     assert found["score"] == pytest.approx(1.1 / 3)
     assert found["signature"]
     assert "claims nothing" in found["results"][2]["reason"]
-    with pytest.raises(Exception, match="there are 3 answers, 2 contexts and 3 questions"):
+    with pytest.raises(Exception, match="there are 3 responses, 2 knowledge, 3 questions"):
         pipeline.run({"grounded": {**asked, "contexts": [KNOWLEDGE] * 2}})
     again = haystack.Pipeline.loads(
         pipeline.dumps(), allowed_modules=["q2_metric.integrations.haystack"])

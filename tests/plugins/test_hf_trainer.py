@@ -782,18 +782,16 @@ def test_two_processes_log_what_one_logs(
 
 
 @pytest.mark.parametrize(("rows", "keywords", "message"), [
-    ([{"prompt": "a"}], {}, "row 0 has no 'knowledge'; its fields are prompt"),
+    ([{"prompt": "a"}], {}, "row 0 has no field 'knowledge'; its fields are prompt"),
     ([{"prompt": "a", "knowledge": 3}], {}, "knowledge of row 0 is a number"),
     ([*ROWS, {"prompt": "a", "knowledge": "b"}], {}, "6 of 7 rows have a reference"),
     ([{"prompt": "a", "knowledge": "b"}], {"metrics": ["q2", "bleu"]}, "bleu compares with"),
     ([], {}, "no row"),
     (ROWS, {"columns": {"history": "hist"}}, "no row has 'hist', which columns names for 'history"),
     (ROWS, {"generation": {"max_new_token": 5}}, "did you mean 'max_new_tokens'"),
-    (ROWS, {"generation": "greedy"}, "generation is a string, not keywords of model.generate"),
     (ROWS, {"batch_size": -1}, "batch_size must be at least 1, not -1"),
     (ROWS, {"batch_size": "8"}, "batch_size must be a whole number, not '8'"),
-    (ROWS, {"prefix": None}, "prefix is None, not a text"),
-    (ROWS, {"strict": "no"}, "strict is 'no', not True or False"),
+    (ROWS, {"prefix": "test"}, "prefix is 'test', not a text such as .eval_."),
     ([{"prompt": "a", "knowledge": " "}] * 2, {}, "no row has a knowledge text"),
     (ROWS, {"metrics": "f1,bleu"}, "f1 and bleu are computed beside other metrics"),
     (ROWS, {"metrics": ["q2", "scale", "rouge"]}, "no metric 'rouge'"),

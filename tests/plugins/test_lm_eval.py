@@ -33,16 +33,9 @@ from q2_metric import metrics
 from q2_metric.cli.main import main
 from q2_metric.data.catalogue import ENVIRONMENT
 from q2_metric.errors import DataError, InputError, MissingExtra, ModelError
-from q2_metric.integrations.lm_eval import documents, ranks, tables, tasks_folder
-from q2_metric.integrations.lm_eval.judge import (
-    Likelihood,
-    auc,
-    balanced_accuracy,
-    judge_results,
-    score_judged,
-)
-from q2_metric.integrations.lm_eval.options import Options
-from q2_metric.integrations.lm_eval.scoring import ScoredAnswer, score_responses
+from q2_metric.integrations.lm_eval import documents, tables, tasks_folder
+from q2_metric.integrations.lm_eval.scoring import Options, score_judged, score_responses
+from q2_metric.integrations.lm_eval.tables import auc, balanced_accuracy
 from q2_metric.metrics.overlap import TokenF1
 from q2_metric.scoring import NoClaim
 from q2_metric.types import Example, Metric, Score
@@ -528,10 +521,8 @@ def test_what_was_not_tried_is_not_judged(
         for row, (response, knowledge, _) in said.items()
     ]
     options = Options(metrics=("scale",), no_claim=no_claim)
-    judged, signatures = score_judged([(0.0, True)] * 3, documents, options)
-    assert [judge_results(document, [one, one])["scale_auc"]
-            for document, one in zip(documents, judged, strict=True)] == [
-                pair for *_, pair in said.values()]
+    judged, signatures = score_judged([0.0] * 3, documents, options)
+    assert [one["scale_auc"] for one in judged] == [pair for *_, pair in said.values()]
     assert signatures["scale"].endswith(f"|no_claim:{no_claim}")
     assert math.isnan(auc([None, None]))
 
@@ -543,52 +534,37 @@ def test_what_is_left_out_is_left_out_of_token_f1_too(rows: str, loader: Loader)
         {"id": "2", "knowledge": "Tea is hot.", "response": "", "history": []}]
     for no_claim, expected in (("zero", [1.0, 0.0]), ("exclude", [1.0, None])):
         options = Options(metrics=("scale",), no_claim=no_claim)  # type: ignore[arg-type]
-        answers, _ = score_responses(
+        found, _ = score_responses(
             ["Tea is hot.", " "], documents, options, ["knowledge_f1", "scale", "empty"])
-        assert [one.results.get("knowledge_f1") for one in answers] == expected
-        assert [one.results["empty"] for one in answers] == [0.0, 1.0]
-
-
-def test_answers_that_all_claim_nothing_are_not_left_out_silently(
-    loader: Loader, caplog: pytest.LogCaptureFixture
-) -> None:
-    document: Any = {"id": "1", "knowledge": "Tea is hot.", "response": "", "history": []}
-    options = Options(metrics=("scale",), no_claim="exclude")
-    score_responses([" ", "thanks !"], [document] * 2, options, ["scale"])
-    assert "scale: no answer makes a claim" in caplog.text
-    assert "all 2 are left out" in caplog.text
-    caplog.clear()
-    score_responses([" ", "Tea is hot."], [document] * 2, options, ["scale"])
-    score_responses([" ", "thanks !"], [document] * 2, Options(metrics=("scale",)), ["scale"])
-    assert "no answer" not in caplog.text
+        assert [one.get("knowledge_f1") for one in found] == expected
+        assert [one["empty"] for one in found] == [0.0, 1.0]
 
 
 # --- what ranks send each other --------------------------------------------------------
 
 
-def test_answers_travel_without_their_numbers(loader: Loader) -> None:
-    document = {"id": "0", "knowledge": "Tea is hot.", "history": [], "response": ""}
-    (answer, strange), _ = score_responses(
-        [" hot \n", "hot\ud83d"], [document, document], Options(), {"q2"}
-    )
-    assert strange == "hot?"
-    assert isinstance(answer, ScoredAnswer)
-    assert answer.results == {"q2": 0.5}
-    back = pickle.loads(pickle.dumps(answer))
-    assert (back, type(back)) == ("hot", str)
-    likelihood = pickle.loads(pickle.dumps(Likelihood((-0.5, True))))
-    assert (likelihood, type(likelihood)) == ((-0.5, True), tuple)
+def test_answers_travel_without_their_numbers(
+    loader: Loader, rows: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [" hot \n", "hot\ud83d"]
+    monkeypatch.setattr(Oracle, "_answer", lambda self, requests, place: said[place])
+    found = run(Oracle(), metadata={"data_files": rows}, limit=2)
+    first, strange = found["samples"]["q2_custom"]
+    assert strange["filtered_resps"] == ["hot?"]
+    assert first["q2"] == 0.5
+    [answer] = pickle.loads(pickle.dumps(first["filtered_resps"]))
+    assert (answer, type(answer)) == ("hot", str)
 
 
 def test_a_rank_has_an_entry_for_what_only_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "_on_any_rank", lambda own: own | {"q2", "bleu", "questions"})
+    monkeypatch.setattr(tables, "_on_any_rank", lambda own: own | {"q2", "bleu", "questions"})
     results: list[dict[str, Any]] = [{"f1": 0.5}, {"f1": 0.25}]
-    ranks.on_every_rank(results, {"bleu": ("", "")})
+    tables.on_every_rank(results)
     filled = {"f1": 0.5, "q2": None, "bleu": ("", ""), "questions": None}
     assert results == [filled, {"f1": 0.25}]
     entries = [None, 1.0, 0.5]
-    assert ranks.PresentMean()(entries) == 0.75
-    assert stderr_for_metric(ranks.PresentMean(), 10)(entries) == pytest.approx(0.25)
+    assert tables.PresentMean()(entries) == 0.75
+    assert stderr_for_metric(tables.PresentMean(), 10)(entries) == pytest.approx(0.25)
     assert tables.mean_length([None, ["a", "b"]]) == 2.0
     assert auc([None, (True, 0.3), (False, 0.1)]) == 1.0
     assert balanced_accuracy([None, (True, True), (False, False)]) == 1.0
@@ -601,11 +577,12 @@ def test_a_rank_has_an_entry_for_what_only_others_have(monkeypatch: pytest.Monke
     ("metadata", "message"),
     [
         ({"preset": "papr"}, "unknown preset 'papr': the presets are .*did you mean 'paper'"),
-        ({"metric_devise": "cpu"}, "unknown option 'metric_devise' .known: .*metric_device"),
+        ({"metric_devise": "cpu"},
+         "unknown option 'metric_devise'; did you mean 'metric_device'. .known: metrics, "),
         ({"metric_no_claim": "one"}, "no_claim must be zero or exclude, not 'one'"),
         ({"metrics": "q2,rouge"}, "there is no metric 'rouge'"),
-        ({"metric_batch_size": "auto"}, "metric_batch_size must be a whole number from 1"),
-        ({"metric_batch_size": 0}, "metric_batch_size must be a whole number from 1"),
+        ({"metric_batch_size": "auto"}, "batch_size must be a whole number, not 'auto'"),
+        ({"metric_batch_size": 0}, "batch_size must be at least 1, not 0"),
         ({"metric_evidence": "maybe"}, "metric_evidence must be true or false, not 'maybe'"),
     ],
 )

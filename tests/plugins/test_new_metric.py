@@ -46,8 +46,7 @@ def test_trainer() -> None:
 
 def test_lm_eval() -> None:
     from q2_metric.integrations.lm_eval import tables
-    from q2_metric.integrations.lm_eval.options import Options
-    from q2_metric.integrations.lm_eval.scoring import score_responses
+    from q2_metric.integrations.lm_eval.scoring import Options, score_responses
 
     options = Options.from_metadata({"metrics": "chrf,knowledge_f1", "metric_order": 2})
     assert [line["metric"] for line in tables.generation_lines(options.metrics, [])] == [
@@ -55,7 +54,7 @@ def test_lm_eval() -> None:
     assert {"metric": "chrf", "aggregation": "mean", "weight_by_size": False} in tables.GROUP
     document = {"id": "0", "knowledge": KNOWLEDGE, "history": [], "response": ""}
     (answer,), signatures = score_responses([KNOWLEDGE], [document], options, {"chrf"})
-    assert answer.results == {"chrf": 1.0}
+    assert answer == {"chrf": 1.0}
     assert signatures["chrf"].startswith("chrf|order:2|")
 
 

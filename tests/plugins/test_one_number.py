@@ -94,16 +94,15 @@ def by_trainer(no_claim: str | None) -> Found:
 
 
 def by_lm_eval(no_claim: str | None) -> Found:
-    from q2_metric.integrations.lm_eval.options import Options
-    from q2_metric.integrations.lm_eval.ranks import PresentMean
-    from q2_metric.integrations.lm_eval.scoring import score_responses
+    from q2_metric.integrations.lm_eval.scoring import Options, score_responses
+    from q2_metric.integrations.lm_eval.tables import PresentMean
 
     documents = [{"id": str(i), "knowledge": KNOWLEDGE, "history": [], "response": "",
                   "question": asked or ""} for i, asked in enumerate(ASKED)]
     given = {} if no_claim is None else {"metric_no_claim": no_claim}
     options = Options.from_metadata({"metrics": "scale", **given})
     answers, signatures = score_responses(SAID, documents, options, {"scale"})
-    return PresentMean()([answer.results.get("scale") for answer in answers]), signatures["scale"]
+    return PresentMean()([answer.get("scale") for answer in answers]), signatures["scale"]
 
 
 def by_parlai(no_claim: str | None) -> Found:

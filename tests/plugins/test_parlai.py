@@ -345,7 +345,8 @@ def test_a_task_without_any_field_for_knowledge_says_so(
     monkeypatch.setattr(notices, "fields_without", {"t": ["episode_done", "labels", "text"]})
     [line] = notices.closing_lines(
         {"task": "t", "metrics": "q2"}, {"exs": 2, notices.NO_KNOWLEDGE: 2})
-    assert "scored nothing on t: its examples have no field besides text and labels" in line
+    assert line.endswith("none of 2 examples had knowledge; name the field that contains it with "
+                         "--q2-knowledge-field (the fields are episode_done, labels, text)")
 
 
 def test_left_out_examples_are_counted(
@@ -443,7 +444,7 @@ def test_unknown_preset_stops_at_the_first_example(
     line = one_line(capsys, "eval_model", *arguments, "--q2-preset", "papr")
     assert "unknown preset 'papr'" in line
     line = one_line(capsys, "eval_model", *arguments, "--q2-batch-size", "0")
-    assert line == "q2-metric: --q2-batch-size is 0; it must be at least 1"
+    assert line == "q2-metric: batch_size must be at least 1, not 0"
     with pytest.raises(InputError):  # from Python it is an exception
         EvalModel.main(datapath=wow, task=WOW, model="repeat_label", metrics="q2", q2_preset="x")
 

@@ -29,5 +29,5 @@ def lm_eval_path() -> None:
 def state() -> str:
     """In which folder the tasks are, for ``q2 doctor``. Raises MissingExtra if
     lm-evaluation-harness is not installed."""
-    folder = tasks_folder()  # first, because it raises an error if the harness is missing
+    folder = tasks_folder()
     return f"lm-eval {version('lm_eval')}: --include_path {folder}"

@@ -12,10 +12,9 @@ import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from q2_metric.data.catalogue import CATALOGUE, download, folder, state
+from q2_metric.data.catalogue import CATALOGUE, download, here
 from q2_metric.data.readers import contexts, read_annotated, read_gold, read_true
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import ALIASES, Columns
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 LONG = 250
-"""In words. SCALE reads such a document in at least two chunks of 200 tokens."""
+"""In words. SCALE reads such a document in several chunks."""
 
 CUSTOM_ALIASES = {
     **ALIASES,
@@ -42,29 +41,29 @@ CUSTOM_ALIASES = {
 
 def wow(**_: Any) -> dict[str, Dataset]:
     """The 544 annotated contexts of Wizard of Wikipedia, with the original responses of people."""
-    return _test_split(read_gold(_file("wow_q2", "cross_annotation.csv")))
+    download("wow_q2")
+    return _test_split(read_gold())
 
 
 def dialfact(**_: Any) -> dict[str, Dataset]:
     """Each evidence text of DialFact, with a response that people judged supported. If only a part
     of the data set is here, this part is used, and a warning says so."""
-    whole, part = CATALOGUE["true/dialfact"], CATALOGUE["true/dialfact_a"]
-    if state(whole) == "missing" and state(part) != "missing":
-        _LOG.warning("q2_dialfact uses only %s; q2 data download %s fetches the whole set",
-                     part.description, whole.name)
-        return _test_split(contexts(read_true(folder(part.name) / "dialfact_a.csv")))
-    return _test_split(contexts(read_true(_file("true/dialfact", "dialfact.csv"))))
+    part = here("true/dialfact_a") and not here("true/dialfact")
+    if part:
+        _LOG.warning("q2_dialfact uses only %s; q2 data download true/dialfact fetches the whole "
+                     "set", CATALOGUE["true/dialfact_a"].description)
+    return _test_split(_contexts("dialfact_a" if part else "dialfact"))
 
 
 def summeval(**_: Any) -> dict[str, Dataset]:
     """The 100 articles of SummEval. The response is a summary that people judged consistent."""
-    return _test_split(contexts(read_true(_file("true/summeval", "summeval.csv"))))
+    return _test_split(_contexts("summeval"))
 
 
 def long_document(**_: Any) -> dict[str, Dataset]:
     """The articles of QAGS-CNN/DM that have at least :data:`LONG` words."""
-    articles = contexts(read_true(_file("true/qags_cnndm", "qags_cnndm.csv")))
-    return _test_split(item for item in articles if len(item.knowledge.split()) >= LONG)
+    return _test_split(item for item in _contexts("qags_cnndm")
+                       if len(item.knowledge.split()) >= LONG)
 
 
 def custom(
@@ -107,13 +106,14 @@ class _MetadataColumns(Columns):
 
 def detect(**_: Any) -> dict[str, Dataset]:
     """Annotated responses of Wizard of Wikipedia to judge; ``consistent`` is the human label."""
-    items = read_annotated(_file("wow_q2", "cross_annotation.csv"))
+    download("wow_q2")
     return _split([{**_row(str(i), item.example), "consistent": item.consistent}
-                   for i, item in enumerate(items)])
+                   for i, item in enumerate(read_annotated())])
 
 
-def _file(data_set: str, name: str) -> Path:
-    return next(path for path in download(data_set) if path.name == name)
+def _contexts(name: str) -> list[Example]:
+    download(f"true/{name}")
+    return contexts(read_true(name))
 
 
 def _test_split(examples: Iterable[Example]) -> dict[str, Dataset]:

@@ -2,7 +2,6 @@
 
 import copy
 import logging
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -10,6 +9,7 @@ from inspect import signature
 from typing import Any
 
 import torch
+from accelerate import PartialState
 from accelerate.utils import gather_object
 from transformers import GenerationConfig, GenerationMixin
 
@@ -32,11 +32,10 @@ class TrainerResponder:
         self, trainer: Any, generation: Mapping[str, Any], max_prompt_length: int | None,
         batch_size: int | None,
     ) -> None:
-        self.args = trainer.args
         self.tokenizer = trainer.processing_class
         if not callable(getattr(self.tokenizer, "batch_decode", None)):
             raise InputError("the trainer has no tokenizer: give it one as processing_class")
-        self.batch_size = batch_size or self.args.eval_batch_size
+        self.batch_size = batch_size or trainer.args.eval_batch_size
         self.config, self.others = _generation(trainer, generation)
         room = _room(trainer.model, self.config)
         if max_prompt_length is not None and not 0 < max_prompt_length <= (room or _NO_LIMIT):
@@ -48,17 +47,15 @@ class TrainerResponder:
 
     def __call__(self, model: Any, prompts: Sequence[Any]) -> list[str]:
         """The responses to all prompts, on every process; each generates a part of them."""
-        size, rank = self.args.world_size, self.args.process_index
-        own = list(range(rank, len(prompts), size))
         # If the model's parameters are sharded, all processes must run the same number of batches.
-        steps = math.ceil(math.ceil(len(prompts) / size) / self.batch_size)
-        by_index: dict[int, str] = {}
-        with _generating(model, self.tokenizer) as unwrapped:
-            for step in range(steps):
-                batch = own[step * self.batch_size : (step + 1) * self.batch_size]
-                texts = self._batch(unwrapped, [prompts[i] for i in batch or [0]])
-                by_index |= dict(zip(batch, texts, strict=False))
-        everyone = dict(gather_object(list(by_index.items())))
+        split = PartialState().split_between_processes(
+            list(enumerate(prompts)), apply_padding=True)
+        with _generating(model, self.tokenizer) as unwrapped, split as own:
+            batches = [own[i : i + self.batch_size] for i in range(0, len(own), self.batch_size)]
+            texts = [text for batch in batches
+                     for text in self._batch(unwrapped, [prompt for _, prompt in batch])]
+        pairs = [(index, text) for (index, _), text in zip(own, texts, strict=True)]
+        everyone = dict(gather_object(pairs))
         return [everyone[i] for i in range(len(prompts))]
 
     def check(self, prompts: Sequence[Any]) -> None:
@@ -108,10 +105,7 @@ def _generation(trainer: Any, ours: Mapping[str, Any]) -> tuple[GenerationConfig
     """The generation config, in which ``ours`` override the trainer's settings and these the
     model's; and those of ``ours`` that it has no field for, such as a logits processor."""
     args, model = trainer.args, trainer.model
-    config = getattr(args, "generation_config", None)
-    if config is not None and not isinstance(config, GenerationConfig):
-        config = GenerationConfig.from_pretrained(config)
-    config = copy.deepcopy(config or model.generation_config)
+    config = copy.deepcopy(model.generation_config)  # a Seq2SeqTrainer has put its own there
     config.use_cache = True  # training often switches it off
     if getattr(args, "generation_num_beams", None) is not None:
         config.num_beams = args.generation_num_beams
