@@ -124,32 +124,35 @@ _PAPER = Preset(
     nli=Stage("nli", "boychaboy/SNLI_roberta-large", millions=355, pickled=True,
               labels=LABELS["boychaboy/SNLI_roberta-large"]),
     scale=Stage("yes-no", "google/flan-t5-xl", "scale", millions=2850))
-PRESETS: dict[str, Preset] = {item.name: item for item in (
-    _BUNDLED,
-    replace(_BUNDLED, name="bundled-small", nli=SMALL, scale=SMALL,
-            description="only the smaller of the package's networks: faster, less memory",
-            head=_WEIGHTS / "groundedness-small.json"),
-    _PAPER,
-    replace(_PAPER, name="paper-exact", recipe=True, q2_settings={"recipe": "authors"},
-            description="the same models, run as the authors' own programs run them",
-            scale=replace(_PAPER.scale, template="scale-score"),
-            scale_settings={"recipe": "authors", "prompt": "scale-score", "chunking": "prompt",
-                            "chunk_size": 1000}),
-    replace(_PAPER, name="paper-small",
-            description="smaller models of the same kinds, for smaller machines",
-            questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced",
-                            millions=61, pickled=True),
-            reader=Stage("reader", "twmkn9/albert-base-v2-squad2", millions=12, pickled=True),
-            scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248)),
-    Preset("modern", "stronger models than the papers had",
-           questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
-                           pickled=True),
-           reader=Stage("reader", "deepset/deberta-v3-large-squad2", millions=434),
-           nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
-                     millions=435),
-           scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
-           scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0}),
-)}
+PRESETS: dict[str, Preset] = {
+    item.name: item
+    for item in (
+        _BUNDLED,
+        replace(_BUNDLED, name="bundled-small", nli=SMALL, scale=SMALL,
+                description="only the smaller of the package's networks: faster, less memory",
+                head=_WEIGHTS / "groundedness-small.json"),
+        _PAPER,
+        replace(_PAPER, name="paper-exact", recipe=True, q2_settings={"recipe": "authors"},
+                description="the same models, run as the authors' own programs run them",
+                scale=replace(_PAPER.scale, template="scale-score"),
+                scale_settings={"recipe": "authors", "prompt": "scale-score", "chunking": "prompt",
+                                "chunk_size": 1000}),
+        replace(_PAPER, name="paper-small",
+                description="smaller models of the same kinds, for smaller machines",
+                questions=Stage("seq2seq", "valhalla/t5-small-qa-qg-hl", "highlight-spaced",
+                                millions=61, pickled=True),
+                reader=Stage("reader", "twmkn9/albert-base-v2-squad2", millions=12, pickled=True),
+                scale=Stage("yes-no", "google/flan-t5-base", "scale", millions=248)),
+        Preset("modern", "stronger models than the papers had",
+               questions=Stage("seq2seq", "lmqg/flan-t5-large-squad-qg", "highlight", millions=783,
+                               pickled=True),
+               reader=Stage("reader", "deepset/deberta-v3-large-squad2", millions=434),
+               nli=Stage("nli", "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
+                         millions=435),
+               scale=Stage("yes-no", "lytang/MiniCheck-Flan-T5-Large", "minicheck", millions=783),
+               scale_settings={"chunking": "sentences", "chunk_size": 500, "overlap": 0.0}),
+    )
+}
 DEFAULT = "bundled"
 
 

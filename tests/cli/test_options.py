@@ -90,7 +90,7 @@ def test_values_and_defaults_are_listed(monkeypatch: pytest.MonkeyPatch) -> None
     assert listed["named"].values == "TEXT"
     assert listed["far"].words == "How far to look, in sentences."
     assert assignables()["chunk_size"].values == (
-        "N  [the preset's; the paper's is 512; bundled: 200]")
+        "N  [the preset's; the paper's is 512; bundled: 150]")
 
 
 @pytest.mark.parametrize(("text", "words"), [

@@ -30,13 +30,19 @@ def test_any_bytes_end_well_or_with_an_error_of_ours(
 # --- each check fails where it should ----------------------------------------------------
 
 
-def unsealed(_key: str, value: object) -> str | None:
+class Unsealed(str):
     """What a cache without seals takes for a value: any JSON."""
-    text = str(value)[_SEAL:]
-    with suppress(ValueError):
-        json.loads(text)
-        return text
-    return None
+
+    def __new__(cls, _key: str, text: str) -> Unsealed:
+        return super().__new__(cls, "0" * _SEAL + text)
+
+    def __eq__(self, _stored: object) -> bool:
+        with suppress(ValueError):
+            json.loads(self[_SEAL:])
+            return True
+        return False
+
+    __hash__ = str.__hash__
 
 
 def forgetful(kept: Unfinished, *_: object) -> dict[str, object]:
@@ -46,7 +52,7 @@ def forgetful(kept: Unfinished, *_: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("name", "where", "fault"), [
-    ("cached", "q2_metric.engine.cache._opened", unsealed),
+    ("cached", "q2_metric.engine.cache._sealed", Unsealed),
     ("cached", "q2_metric.engine.cache.Cache.get", lambda *_: {}),
     ("unfinished", "q2_metric.engine.unfinished._check_sum", lambda *_: "0" * 64),
     ("unfinished", "q2_metric.engine.unfinished.Unfinished._begun", forgetful),
