@@ -112,7 +112,7 @@ def _plain(array: Any) -> list[Any]:
         return list(array.to_pylist())
     except UnicodeDecodeError:  # bytes that are not UTF-8 become lone surrogates, as in csv
         texts = (value.as_buffer() for value in array)
-        return [text and str(text, "utf-8", "surrogateescape") for text in texts]
+        return [text if text is None else str(text, "utf-8", "surrogateescape") for text in texts]
     # Some dates and time zones have no Python value. No error, because the column may be unneeded.
     except (ValueError, OverflowError, LookupError):
         return [None] * len(array)

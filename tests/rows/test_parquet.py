@@ -116,10 +116,13 @@ def test_a_large_file_that_is_packed_well_is_read(
 
 
 def test_bytes_that_are_no_text_hide_their_rows_alone(tmp_path: Path) -> None:
-    texts = pa.array([b"a", b"\xff", b"c", b"\xff"]).view(pa.string())
-    path = write(tmp_path / "rows.parquet", {"response": texts, "knowledge": ["k"] * 4})
-    first, bad, third, again = read_rows(path)
+    texts = pa.array([b"a", b"\xff", b"c", b"\xff", b"", None]).view(pa.string())
+    path = write(tmp_path / "rows.parquet", {"response": texts, "knowledge": ["k"] * 6})
+    first, bad, third, again, empty, missing = read_rows(path)
     assert (first, third) == (Example("a", "k"), Example("c", "k"))
+    for row in (empty, missing):
+        assert isinstance(row, BadRow)
+        assert row.error.endswith("the response (field 'response') is empty")
     assert isinstance(bad, BadRow)
     assert bad.error == (
         f"{path}, row 2: the response (field 'response') is not valid Unicode at character 1")
