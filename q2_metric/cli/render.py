@@ -6,8 +6,7 @@ Users' texts are never read as markup, and :func:`plain` keeps control character
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
-from textwrap import shorten, wrap
+from textwrap import wrap
 
 from rich.console import Console
 from rich.markup import escape
@@ -79,8 +78,9 @@ def print_verdict(screen: Console, verdict: VerdictCounts) -> None:
     screen.print()
 
 
-_short = partial(shorten, width=200, placeholder="…")
-"""A claim or passage as it is printed."""
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 200 else f"{words[:199]}…"
 
 
 def systems_table(result: SystemRun) -> Table:
@@ -131,10 +131,6 @@ def print_whole(screen: Console, table: Table) -> None:
     screen.width = max(width, needed)
     screen.print(table)
     screen.width = width
-
-
-
-
 
 
 def print_table(

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from q2_metric.cli.explain import marked
 from q2_metric.cli.main import main
+from q2_metric.cli.render import console, print_verdict
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import contribution_words
 
@@ -34,6 +35,14 @@ def test_the_worst_responses_are_named() -> None:
     assert [one.id for one in verdict.worst] == ["r1", "r3", "r2"]
     assert verdict.worst[0].source == "A cabin costs 95 euros."
     assert VerdictCounts.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
+
+
+def test_a_long_word_is_cut_and_not_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = VerdictCounts()
+    verdict.add({"id": "r", "knowledge": KNOWLEDGE,
+                 "claims": [claim("a" * 300, 0, 300, "not found", 0.1)]})
+    print_verdict(console(), verdict)
+    assert f"r  {'a' * 199}…\n" in capsys.readouterr().out
 
 
 def test_the_inner_claim_is_marked_inside_the_outer() -> None:
