@@ -256,7 +256,7 @@ def response_at(turns: Sequence[DialogueTurn]) -> int | None:
 
 
 _LONGEST = 10_000
-"""Longer values of other columns, as JSON, are dropped: vectors and pictures."""
+"""In characters. Longer values of other columns, as JSON, are dropped: vectors and pictures."""
 
 
 def kept(value: object) -> Any:
