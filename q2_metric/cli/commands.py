@@ -102,7 +102,7 @@ def overwriting() -> bool:
 
 
 class Command(click.Command):
-    """A command that never overwrites its input files. It replaces an output only with
+    """A command that never overwrites an input that its user names. It replaces an output only with
     ``--overwrite`` (``overwrites`` is its help), or if an earlier run of the same command wrote it.
 
     ``groups`` is for commands with many options: by title, the names of the parameters that
