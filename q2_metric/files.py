@@ -1,7 +1,7 @@
 """Reads JSON and text files, writes outputs atomically, and protects existing files.
 
-A command never overwrites an input that its user names. It replaces an existing file only with
-``--overwrite``, or if it recognises the file as its own output.
+A command never overwrites its inputs. It replaces an existing file only with ``--overwrite``, or if
+it recognises the file as its own output.
 """
 
 import hashlib

@@ -102,7 +102,7 @@ def overwriting() -> bool:
 
 
 class Command(click.Command):
-    """A command that never overwrites an input that its user names. It replaces an output only with
+    """A command that never overwrites its input files. It replaces an output only with
     ``--overwrite`` (``overwrites`` is its help), or if an earlier run of the same command wrote it.
 
     ``groups`` is for commands with many options: by title, the names of the parameters that
@@ -135,6 +135,10 @@ class Command(click.Command):
         read = [path for kind, path in given if isinstance(kind, Read)]
         outputs = [(kind, path) for kind, path in given if isinstance(kind, Written)]
         written = [out for kind, path in outputs for out in (path, *kind.also(str(path)))]
+        if written:  # evaluation sets are read by name
+            from q2_metric.data.catalogue import files_here
+
+            read += files_here()
         check_written(written, [*ctx.meta.get(READ, ()), *read])
         for kind, path in outputs:
             if kind.guard is not None and not ctx.meta.get(_OVERWRITE):

@@ -107,6 +107,12 @@ def here(name: str) -> bool:
     return _place(CATALOGUE[name]) is not None
 
 
+def files_here() -> list[Path]:
+    """The files of all data sets that are complete on this machine."""
+    places = ((dataset, _place(dataset)) for dataset in CATALOGUE.values())
+    return [place / file.name for dataset, place in places if place for file in dataset.files]
+
+
 def state(dataset: DataSet) -> Literal["here", "differs", "missing"]:
     """A data set "differs" if a file does not have its published checksum."""
     place = _place(dataset)

@@ -103,7 +103,7 @@ def test_a_data_set_that_is_not_named_is_not_overwritten(
     (folder / "data" / "true" / "q2.csv").write_text(TABLE)
     monkeypatch.setenv("Q2_DATA_DIR", str(folder / "data"))
     result = run("meta-eval true q2 --metrics knowledge_f1 --out data/true/q2.csv")
-    assert (result.exit_code, "q2.csv: already exists" in result.stderr) == (2, True)
+    assert (result.exit_code, "is an input, so it cannot be written" in result.stderr) == (2, True)
     assert (folder / "data" / "true" / "q2.csv").read_text() == TABLE
 
 
