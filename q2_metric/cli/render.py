@@ -136,7 +136,6 @@ def print_whole(screen: Console, table: Table) -> None:
 
 
 
-
 def print_table(
     titles: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str = ""
 ) -> None:

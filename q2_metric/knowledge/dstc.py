@@ -30,7 +30,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """The names that each field can have in a file; the first that occurs is used."""
 
 
-
 def passages(texts: Sequence[str]) -> Pool:
     """Creates a knowledge pool from plain passages. The doc id of a passage is its number, from 0.
     InputError: there are no passages, or one is blank."""

@@ -139,7 +139,6 @@ def has_complement(tree: Tree, noun: Word) -> bool:
     return False
 
 
-
 def past(verb: str) -> str:
     """The past tense of a verb, given its base form.
 
