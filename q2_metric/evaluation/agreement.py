@@ -185,6 +185,7 @@ def _probabilities(truths: Truths, numbers: Numbers) -> list[Table]:
 
 
 def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
+    """A row per metric: ROC-AUC, decisions at 0.5, and calibration error."""
     return Table.of(
         name, heading, "metric",
         [(title(metric), _measured(truth, column)) for metric, column in scores.items()],

@@ -71,6 +71,7 @@ def combined(
 def load_detector(
     name: str, pool: Pool, *, device: str = "auto", batch_size: int | None = None
 ) -> Detector:
+    """Loads a detector: "bundled", or the folder of a trained one."""
     from q2_metric.knowledge.detection import BundledDetector, EncoderDetector
 
     if name == BUNDLED:
@@ -155,6 +156,7 @@ class PoolSelector:
         self.name = self._ranker.name
 
     def sign(self, signature: str) -> str:
+        """Adds the names of the rankers to a metric's signature."""
         name, settings = parse(signature)
         return write_signature(name, {**settings, "knowledge": self.name})
 

@@ -85,6 +85,8 @@ def soft_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
 
 
 class Ensemble:
+    """A ranker that combines several rankers, at least one, by a vote."""
+
     def __init__(self, rankers: Sequence[Ranker], vote: Vote = "hard") -> None:
         self.rankers = tuple(rankers)
         self.count = hard_vote if vote == "hard" else soft_vote

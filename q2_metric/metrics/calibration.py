@@ -97,7 +97,7 @@ class Calibration:
     def sign(self, scores: str) -> str:
         """Adds the calibration's name to the signature of uncalibrated scores."""
         name, settings = parse(scores)
-        last = {key: settings.pop(key) for key in ("version",) if key in settings}
+        last = {"version": settings.pop("version")} if "version" in settings else {}
         return signature(name, {**settings, SETTING: self.name, **last})
 
     def save(self, path: str | Path) -> None:

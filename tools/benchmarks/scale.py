@@ -34,7 +34,7 @@ CHUNK_SIZE, OVERLAP = 1000, 0.25
 """Chunk size in tokens, and overlap of chunks as a share of their size, in the authors' code."""
 AS_THEIRS = ScaleSettings(CHUNK_SIZE, OVERLAP, "prompt", unit="response")
 THREE_CHUNKS = ScaleSettings(200, OVERLAP, unit="response", top_chunks=3)
-"""The settings with which the bundled preset reads long knowledge."""
+"""The settings with which the bundled preset read long knowledge until 2026-11-30."""
 
 
 def metric(loaded: LoadedModel, settings: ScaleSettings = AS_THEIRS) -> Scale:

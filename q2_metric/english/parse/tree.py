@@ -71,6 +71,7 @@ class Tree:
         return [word for word in self.words if bits >> word.i & 1]
 
     def under(self, tops: Iterable[Word]) -> int:
+        """The words of several subtrees, as in :attr:`below`."""
         return reduce(or_, (self.below[top.i] for top in tops), 0)
 
     def up(self, word: Word) -> Iterator[Word]:

@@ -50,6 +50,7 @@ Groups = dict[str, list[Example]]
 
 
 def sample(examples: Sequence[Example]) -> list[Example]:
+    """A random sample, in order; always the same."""
     drawn = Random(st.SEED).sample(range(len(examples)), min(RANDOM_SAMPLE, len(examples)))
     return [examples[i] for i in sorted(drawn)]
 

@@ -88,8 +88,9 @@ def resolve_device(device: str = "auto") -> str:
     require(f"the device {device!r}")
     import torch
 
-    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available()),
-             "cpu": 1}
+    # With a driver that is too old, torch counts GPUs that it cannot use.
+    there = {"cuda": torch.cuda.is_available() and torch.cuda.device_count(),
+             "mps": torch.backends.mps.is_available(), "cpu": 1}
     if device == "auto":
         return next(kind for kind, count in there.items() if count)
     kind, _, index = device.partition(":")

@@ -9,6 +9,7 @@ code, reads the pickles of the presets' published models. The user must allow ev
 import json
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -84,14 +85,23 @@ def commit(name: str) -> str:
 @cache
 def _answers(_minute: int) -> bool:
     """Whether the Hub responds within :data:`MOMENT` seconds; an HTTP error is also a response.
-    The answer counts for a minute. huggingface_hub would try for half a minute for each model."""
+    The answer counts for a minute. huggingface_hub would try for half a minute for each model. A
+    look-up of the host name can take as long and cannot be stopped, hence the thread."""
     from huggingface_hub import constants, get_session
 
-    try:
-        get_session().head(constants.ENDPOINT, timeout=MOMENT)
-    except Exception as error:  # httpx has many error classes
-        return not any(mark in type(error).__name__ for mark in ("Offline", "Connect", "Timeout"))
-    return True
+    faults = ["Timeout"]
+
+    def ask() -> None:
+        try:
+            get_session().head(constants.ENDPOINT, timeout=MOMENT)
+            faults.clear()
+        except Exception as error:  # httpx has many error classes
+            faults[:] = [type(error).__name__]
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(MOMENT)
+    return not any(mark in one for one in faults for mark in ("Offline", "Connect", "Timeout"))
 
 
 def check_weights(models: Iterable[str]) -> None:

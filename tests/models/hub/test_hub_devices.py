@@ -15,7 +15,7 @@ import torch
 from hub_models import NLI, PREMISES, Folders
 from published_models import build
 
-from q2_metric.errors import ModelError
+from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.nli import EndToEndNli
 from q2_metric.models import stages
 from q2_metric.models.hub import loading
@@ -43,6 +43,15 @@ def test_the_device_that_is_taken(
 ) -> None:
     pretend(monkeypatch, cuda=cuda, mps=mps)
     assert loading.resolve_device(device) == taken
+
+
+def test_a_gpu_that_torch_only_counts_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a driver that is too old for this torch, ``device_count`` may still ask NVML."""
+    pretend(monkeypatch, cuda=1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert loading.resolve_device() == "cpu"
+    with pytest.raises(InputError, match="'cuda' does not exist here"):
+        loading.resolve_device("cuda")
 
 
 @pytest.mark.parametrize("there", ["cuda", "mps"])

@@ -119,3 +119,16 @@ def test_a_hub_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -
                 names.commit(name)
         assert time.monotonic() - started < 5
     names._answers.cache_clear()
+
+
+def test_a_look_up_of_the_hub_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of host names does not answer, so the resolver asks it again and again."""
+    def hangs(*_: object, **__: object) -> None:
+        time.sleep(4)
+        raise socket.gaierror("Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hangs)
+    monkeypatch.setattr(names, "MOMENT", 0.2)
+    started = time.monotonic()
+    assert not names._answers.__wrapped__(0)
+    assert time.monotonic() - started < 2
