@@ -133,8 +133,6 @@ def print_whole(screen: Console, table: Table) -> None:
     screen.width = width
 
 
-
-
 def print_table(
     titles: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str = ""
 ) -> None:

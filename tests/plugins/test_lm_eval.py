@@ -540,6 +540,20 @@ def test_what_is_left_out_is_left_out_of_token_f1_too(rows: str, loader: Loader)
         assert [one["empty"] for one in found] == [0.0, 1.0]
 
 
+def test_answers_that_all_claim_nothing_are_not_left_out_silently(
+    loader: Loader, caplog: pytest.LogCaptureFixture
+) -> None:
+    document: Any = {"id": "1", "knowledge": "Tea is hot.", "response": "", "history": []}
+    options = Options(metrics=("scale",), no_claim="exclude")
+    score_responses([" ", "thanks !"], [document] * 2, options, ["scale"])
+    assert "scale: no answer makes a claim" in caplog.text
+    assert "all 2 are left out" in caplog.text
+    caplog.clear()
+    score_responses([" ", "Tea is hot."], [document] * 2, options, ["scale"])
+    score_responses([" ", "thanks !"], [document] * 2, Options(metrics=("scale",)), ["scale"])
+    assert "no answer" not in caplog.text
+
+
 # --- what ranks send each other --------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.models.stages import clear_cache
 from q2_metric.rows.fields import output_row
 from q2_metric.scoring import NO_CLAIM, NoClaim
+from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.text.given import is_blank
 from q2_metric.text.normalise import token_f1
 from q2_metric.types import Example, Metric, Score
@@ -148,6 +149,8 @@ def score_responses(
     by_row, signatures = _score(examples, options, evidence=options.evidence)
     # Token F1 with the knowledge is always computed, because every task reports it.
     f1 = scoring.score([TokenF1()], examples)
+    if options.no_claim == "exclude":
+        _warn_of_silence(by_row)
     made = []
     for answer, document, words, scores in zip(answers, documents, f1, by_row, strict=True):
         results: Results = {"empty": float(is_blank(answer))}
@@ -157,6 +160,17 @@ def score_responses(
         made.append({name: value for name, value in results.items() if name in reported})
     on_every_rank(made)
     return made, signatures
+
+
+def _warn_of_silence(by_row: Sequence[Mapping[str, Score]]) -> None:
+    """Warns of metrics for which the harness's table has no line, because no answer counts."""
+    for name in dict.fromkeys(name for scores in by_row for name in scores):
+        scores = [row[name] for row in by_row if name in row]
+        if all(one.value is None and one.reason in CLAIMLESS for one in scores):
+            _LOG.warning(
+                "%s: no answer makes a claim, so with metric_no_claim=exclude all %d are left out "
+                "and the table has no mean of it; metric_no_claim=zero counts them as 0",
+                name, len(scores))
 
 
 def _numbers(scores: Mapping[str, Score], no_claim: NoClaim) -> Results:
