@@ -178,7 +178,8 @@ _ROWS = ("data", "rows", "examples", "records", "samples", "items", "results", "
 
 
 def _rows(value: Any, name: str) -> Iterable[Any]:
-    value = _listed(value)  # orient="index"
+    if isinstance(value, dict) and all(isinstance(row, dict) for row in value.values()):
+        value = _listed(value)  # orient="index"
     if isinstance(value, list):
         return value
     if not isinstance(value, dict):

@@ -180,7 +180,7 @@ COLUMNS = {key: [value, value] for key, value in RAGAS.items()}
 
 @pytest.mark.parametrize("document", [
     [RAGAS, RAGAS], {"data": [RAGAS, RAGAS]}, {"version": 1, "examples": [RAGAS, RAGAS]},
-    {"mine": [RAGAS, RAGAS]}, {"0": RAGAS, "1": RAGAS}, COLUMNS,
+    {"mine": [RAGAS, RAGAS]}, {"0": [RAGAS, RAGAS]}, {"0": RAGAS, "1": RAGAS}, COLUMNS,
     {key: dict(enumerate(values)) for key, values in COLUMNS.items()},
     {"columns": list(RAGAS), "index": [0, 1], "data": [list(RAGAS.values())] * 2},
 ])
