@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from q2_metric.engine import cluster
@@ -76,6 +77,19 @@ def dying(pipe: Any, *_given: object) -> None:
     for block in range(pipe.recv(), 2):
         pipe.send(block)
     os._exit(1)
+
+
+def dying_with_its_folder(pipe: Any, *_given: object) -> None:
+    """Creates the folder of a cluster, and ends."""
+    cluster._folder(None)
+    dying(pipe)
+
+
+def told_to_end_while_it_ends(pipe: Any, *_given: object) -> None:
+    """Creates the folder of a cluster, and gets SIGTERM while it stops the cluster."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    cluster._folder(SimpleNamespace(shutdown=lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    slow(pipe)
 
 
 def without_a_package(pipe: Any, *_given: object) -> None:

@@ -27,6 +27,7 @@ from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.util import Finalize
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from q2_metric.engine.identity import Identity
@@ -98,6 +99,8 @@ class Remote:
                 found = self._pipe.recv()
             except (EOFError, OSError):
                 where = "on this machine" if self._address is None else f"at {self._address}"
+                for folder in Path(_place()).glob(f"{_FOLDER}{self._process.pid}-*"):
+                    shutil.rmtree(folder, ignore_errors=True)  # Ray let it remove nothing
                 raise ModelError(f"Ray's cluster {where} has died") from None
             if isinstance(found, Q2Error):
                 raise found
@@ -228,13 +231,22 @@ def connect(cluster: Cluster) -> Any:
     return ray
 
 
+_FOLDER = "q2-ray-"
+
+
+def _place() -> str:
+    # The folder holds sockets, whose paths must be short. TMPDIR may be too long.
+    return os.environ.get("RAY_TMPDIR") or (
+        "/tmp" if os.path.isdir("/tmp") else tempfile.gettempdir())
+
+
 def _folder(ray: Any) -> str:
     """Creates the folder of a cluster on this machine. At exit, both are removed."""
-    # The folder holds sockets, whose paths must be short. TMPDIR may be too long.
-    place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)
-    folder = tempfile.mkdtemp(prefix="q2-ray-", dir=place)
+    folder = tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-", dir=_place())
 
     def remove() -> None:
+        if parent_process():  # which ends this process now if it ends with its error
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
 

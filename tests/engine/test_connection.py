@@ -149,6 +149,18 @@ def test_a_dead_cluster_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         next(results)
 
 
+def test_the_folder_of_a_cluster_is_removed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also if Ray ends the process, or if an error ends the command in the meantime."""
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with pytest.raises(ModelError, match="has died"):
+        list(remote(monkeypatch, engine_jobs.dying_with_its_folder).scored(0))
+    assert not list(tmp_path.iterdir())
+    assert list(remote(monkeypatch, engine_jobs.told_to_end_while_it_ends).scored(2)) == [2]
+    assert not list(tmp_path.iterdir())
+
+
 def test_errors_come_through(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra, match=r"the reader needs .* \"q2-metric\[hub\]\""):
         remote(monkeypatch, engine_jobs.without_a_package)
