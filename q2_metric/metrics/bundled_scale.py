@@ -73,7 +73,7 @@ class BundledScale(Scale):
             whole = [known.first[pair] for pair in new]
             if self.cascade:
                 whole = self.cascade.review(new, whole, FIRST)
-            return [_raised(known.first[nearest[pair]]).mean(verdict, NEAREST)
+            return [_beside(known.first[nearest[pair]], verdict)
                     for pair, verdict in zip(new, whole, strict=True)]
 
         return remembered(both, pairs, known)
@@ -117,7 +117,7 @@ class BundledScale(Scale):
         """The second model of a cascade reads a passage only where it can change what users see:
         whether a contradicted claim stays so, and whether one sentence supports a supported one."""
         pairs = [pair for _, pair in judged]
-        alone = [_raised(one).mean(one, NEAREST) for one in self.judge_first(pairs, known)]
+        alone = [_beside(one, one) for one in self.judge_first(pairs, known)]
         self.judge([pair for (one, pair), verdict in zip(judged, alone, strict=True)
                     if one.verdict == "contradicted" or (
                         one.verdict == "supported" and verdict.entailment <= judgements.SUPPORTED)],
@@ -156,11 +156,13 @@ def _nearest(pairs: Sequence[Pair]) -> list[Pair]:
     return [(parts[text][words[text].nearest(claim, 1)[0]], claim) for text, claim in pairs]
 
 
-def _raised(verdict: Verdict) -> Verdict:
-    """Takes the square root of P(entailment), because a sentence seldom states a whole claim. The
-    other two probabilities shrink in proportion."""
-    support = math.sqrt(verdict.entailment)
-    return Verdict(support, verdict.neutral / (1 + support), verdict.contradiction / (1 + support))
+def _beside(nearest: Verdict, whole: Verdict) -> Verdict:
+    """The mean of the verdicts on the nearest sentence, which has the weight :data:`NEAREST`, and
+    on the whole premise. A sentence seldom states a whole claim, so the square root of its
+    P(entailment) counts, and its other two probabilities shrink in proportion."""
+    support = math.sqrt(nearest.entailment)
+    neutral, contradiction = (p / (1 + support) for p in (nearest.neutral, nearest.contradiction))
+    return Verdict(support, neutral, contradiction).mean(whole, NEAREST)
 
 
 def _about(claim: Claim, passage: str) -> bool:
