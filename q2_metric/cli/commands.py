@@ -138,7 +138,7 @@ class Command(click.Command):
         if written:  # evaluation sets are read by name
             from q2_metric.data.catalogue import files_here
 
-            read += files_here()
+            read += files_here({Path(path).name for path in written})
         check_written(written, [*ctx.meta.get(READ, ()), *read])
         for kind, path in outputs:
             if kind.guard is not None and not ctx.meta.get(_OVERWRITE):

@@ -107,10 +107,11 @@ def here(name: str) -> bool:
     return _place(CATALOGUE[name]) is not None
 
 
-def files_here() -> list[Path]:
-    """The files of all data sets that are complete on this machine."""
-    places = ((dataset, _place(dataset)) for dataset in CATALOGUE.values())
-    return [place / file.name for dataset, place in places if place for file in dataset.files]
+def files_here(names: set[str]) -> list[Path]:
+    """The files with these names, of the data sets that are complete on this machine."""
+    found = [(dataset, file.name) for dataset in CATALOGUE.values() for file in dataset.files
+             if file.name in names]
+    return [place / name for dataset, name in found if (place := _place(dataset))]
 
 
 def state(dataset: DataSet) -> Literal["here", "differs", "missing"]:
