@@ -115,7 +115,8 @@ def keywords() -> tuple[str, ...]:
 
 def check_names(names: Iterable[str] | str) -> list[str]:
     """As :func:`listed`; ``InputError`` also if there is no metric with one of the names."""
-    for name in (known := listed(names)):
+    known = listed(names)
+    for name in known:
         if name not in METRICS:
             raise InputError(no_such(name))
     return known
@@ -156,13 +157,16 @@ def no_such(name: str) -> str:
     return f"there is no metric {name!r}{hint} metrics are {', '.join(METRICS)}"
 
 
-MEANT = {near: name for name, others in {
+_SIMILAR = {
     "groundedness": "faithfulness faithful hallucination hallucinations grounded factuality "
                     "factual_consistency consistency factual_correctness support supported "
                     "attribution answer_faithfulness",
-    "nli": "entailment summac alignscore", "knowledge_f1": "token_f1 rouge",
-    "bertscore": "bert_score similarity", "q2": "qags questeval qafacteval q_squared q²",
-}.items() for near in others.split()}
+    "nli": "entailment summac alignscore",
+    "knowledge_f1": "token_f1 rouge",
+    "bertscore": "bert_score similarity",
+    "q2": "qags questeval qafacteval q_squared q²",
+}
+MEANT = {other: name for name, others in _SIMILAR.items() for other in others.split()}
 """Names of similar metrics in other tools, each mapped to the name of our metric."""
 
 
@@ -201,6 +205,9 @@ def by_path(where: str) -> Entry:
 
 def check_name(entry: Entry, others: Mapping[str, Entry]) -> None:
     """Raises ``InputError`` if a name of the metric or a column is invalid, reserved or used."""
+    if entry.name in others:
+        raise InputError(f"the name {entry.name!r} already belongs to the metric "
+                         f"{others[entry.name].loader}")
     taken = {column.name for one in others.values() for column in one.columns}
     for column in entry.columns:
         if not _NAME.fullmatch(column.name):
