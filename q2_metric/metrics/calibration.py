@@ -215,6 +215,9 @@ def _fits(name: str, value: object) -> bool:
     if name in ("name", "metric", "kind", "signature", "rule"):
         return isinstance(value, str) and value.isprintable()
     if name in ("x", "y"):
-        return isinstance(value, list) and all(_fits("number", item) for item in value)
-    return (isinstance(value, (int, float)) and not isinstance(value, bool)) or (
-        value is None and name in ("slope", "intercept"))
+        return isinstance(value, list) and all(map(_is_number, value))
+    return _is_number(value) or (value is None and name in ("slope", "intercept"))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

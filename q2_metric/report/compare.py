@@ -352,7 +352,8 @@ def _golds(run: SystemRun, rows: Iterable[OutputRow], column: str | None) -> _Go
     """``None`` if a row has no reference."""
     all_, statistics = [], []
     for row in rows:
-        all_.append(references := tuple(_references(row, column)))
+        references = tuple(_references(row, column))
+        all_.append(references)
         if row.get("error") is not None:
             statistics.append([math.nan] * 11)
         elif references:

@@ -113,7 +113,7 @@ _NO = re.compile(
     re.IGNORECASE)
 _POLITE = re.compile(r"(?:and|so|but|ok|okay|then|hi|hello|please)\b[,\s]*", re.IGNORECASE)
 _ASKS_FOR_YES = re.compile(rf"(?:{_AUXILIARY}|am)\s+(?!you\b|your\b|we\b|n['’]t)", re.IGNORECASE)
-_ASKING = re.compile(
+_QUESTION_BEGINS = re.compile(
     r"(?:who|what|which|when|where|how|in (?:which|what)|is|are|was|were|does|do|did|has|can)\s",
     re.IGNORECASE)
 
@@ -142,7 +142,7 @@ def last_question(text: str) -> str:
     said = text[slice(*sentences[-1])] if sentences else ""
     while (opening := _POLITE.match(said)) is not None and opening.end() < len(said):
         said = said[opening.end() :]
-    return said if said.endswith("?") or _ASKING.match(said) else ""
+    return said if said.endswith("?") or _QUESTION_BEGINS.match(said) else ""
 
 
 def decides(response: str, question: str | None) -> bool:

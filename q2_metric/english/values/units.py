@@ -25,8 +25,13 @@ class Unit(NamedTuple):
         return value * self.factor + self.shift
 
 
-UNITS = {name: Unit(dimension, *map(float, numbers)) for measure, names in STORED["units"].items()
-         for dimension, *numbers in [measure.split()] for name in names.split()}
+def _unit(measure: str) -> Unit:
+    dimension, *numbers = measure.split()
+    return Unit(dimension, *map(float, numbers))
+
+
+UNITS = {name: _unit(measure) for measure, names in STORED["units"].items()
+         for name in names.split()}
 """By all spellings of their names."""
 UNITS |= {f"{name}s": unit for name, unit in list(UNITS.items()) if len(name) > 3}
 _POWERS = {"square": 2, "sq": 2, "cubic": 3}
