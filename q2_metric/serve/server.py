@@ -58,13 +58,26 @@ class Server:
         within :data:`MOST_SECONDS`. ``started`` is called when the server replies and can be
         stopped by a signal."""
         config = uvicorn.Config(
-            app, http=_Timely, ws="none", loop="asyncio", log_config=None,
+            self._closing(app), http=_Timely, ws="none", loop="asyncio", log_config=None,
             log_level=logging.ERROR, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=int(MOST_SECONDS))
         self.running = _Announced(config, started)
         with asyncio.Runner() as runner:
             runner.get_loop()  # A Ctrl-C while it is made leaves no coroutine behind.
             runner.run(self.running.serve(sockets=[self.socket]))
+
+    def _closing(self, app: ASGIApp) -> ASGIApp:
+        """When the server stops, replies tell clients to send no more on their connections."""
+
+        async def called(scope: Scope, receive: Receive, send: Send) -> None:
+            async def told(message: Any) -> None:
+                if message["type"] == "http.response.start" and self.running.should_exit:
+                    message["headers"] = [*message["headers"], (b"connection", b"close")]
+                await send(message)
+
+            await app(scope, receive, told)
+
+        return called
 
     def close(self) -> None:
         self.socket.close()
@@ -173,12 +186,6 @@ class _Timely(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._late.cancel()
         super().connection_lost(exc)
-
-    def shutdown(self) -> None:
-        """Tells the client of an open request to send no more on its connection."""
-        if self.cycle is not None:
-            self.cycle.default_headers = [*self.cycle.default_headers, (b"connection", b"close")]
-        super().shutdown()
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(MOST_SECONDS, self.transport.abort)
