@@ -28,7 +28,7 @@ from q2_metric import DataError, Example
 from q2_metric.data.readers import read_annotated
 from q2_metric.errors import installed
 from q2_metric.models.bundled.models import BundledCascade, BundledReader
-from q2_metric.models.bundled.stored import FILES, WEIGHTS
+from q2_metric.models.bundled.stored import FILES, WEIGHTS, below
 from q2_metric.processors import processors
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "speed"
@@ -269,7 +269,7 @@ class Counted:
     """The forward function of a bundled network that counts calls, rows, tokens and operations.
 
     Operations on padding are not counted. A token needs two operations for each weight of the
-    layers, and those of the attention.
+    layers, and those of the attention. Layers that read query and text apart read each only once.
     """
 
     def __init__(self, forward: Callable[[Any], Any], clock: Clock, network: str) -> None:
@@ -277,6 +277,7 @@ class Counted:
         self._network = network
         self.calls = self.rows = self.tokens = self.padded = self.operations = 0
         self._lock = threading.Lock()
+        self._known = set[bytes]()
 
     def __call__(self, batch: Any) -> Any:
         hypotheses = batch.query.sum(1).astype(int).tolist()
@@ -284,7 +285,14 @@ class Counted:
             operations(self._network, length,
                        length if self._network == "reader" else 1 + hypothesis)
             for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True))
+        parts = {part.tobytes(): len(part) for ids, length, hypothesis in zip(
+                     batch.ids, batch.lengths, hypotheses, strict=True)
+                 for part in (ids[: hypothesis + 2], ids[hypothesis + 2 : length])}
         with self._lock:  # batches run at the same time
+            if below(self._network):
+                needed += sum(operations_below(self._network, length)
+                              for part, length in parts.items() if part not in self._known)
+                self._known |= parts.keys()
             self.calls += 1
             self.rows += len(batch.lengths)
             self.tokens += int(batch.lengths.sum())
@@ -298,26 +306,34 @@ class Counted:
 
 
 def operations(network: str, length: int, read: int) -> int:
-    """The number of operations of a bundled network for a row of ``length`` tokens.
+    """The number of operations of a bundled network for a row of ``length`` tokens, without layers
+    that read query and text apart.
 
     The head of the network reads only the first ``read`` tokens. So the last layer uses the other
     tokens only as keys and values.
     """
-    layers, hidden, inner = _sizes(network)
+    layers, hidden, inner = _sizes(network, f"{network}.layers.")
     keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
     whole = 2 * length * (keys + rest) + 4 * length**2 * hidden
     last = 2 * (length * keys + read * rest) + 4 * length * read * hidden
     return (layers - 1) * whole + last
 
 
+def operations_below(network: str, length: int) -> int:
+    """The number of operations of the layers that read ``length`` tokens of a query or text."""
+    layers, hidden, inner = _sizes(network, f"{below(network)}.layers.")
+    return layers * (2 * length * (4 * hidden**2 + 2 * hidden * inner) + 4 * length**2 * hidden)
+
+
 @lru_cache
-def _sizes(network: str) -> tuple[int, int, int]:
-    """(number of layers, width, inner width) of a bundled network, read from its weights."""
+def _sizes(network: str, prefix: str) -> tuple[int, int, int]:
+    """(number, width, inner width) of a bundled network's layers whose names begin with ``prefix``,
+    read from its weights."""
     from safetensors import safe_open
 
     with safe_open(WEIGHTS / FILES[network], framework="numpy") as file:
         ups = [name for name in file.keys()  # noqa: SIM118 (not a dictionary)
-               if name.startswith(f"{network}.layers.") and name.endswith(".up.weight")]
+               if name.startswith(prefix) and name.endswith(".up.weight")]
         hidden, inner = file.get_slice(ups[0]).get_shape()
     return len(ups), hidden, inner
 

@@ -7,13 +7,16 @@ said whether the text supports the claim; such a label allows several of the thr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
+from q2_metric.models.bundled import network as shapes
 from q2_metric.models.bundled.encoding import Batch, QueryWindow, Tokenizer, collate, pair
+from q2_metric.models.bundled.network import EntailmentNetwork
 from tools.training.batches import window
 from tools.training.examples import TrainingExample
 from tools.training.predict import as_tensor, predict
@@ -64,6 +67,41 @@ def loss(
     labelled = 0.95 * (total - right) + 0.05 * (total - logits.mean(-1))
     unlabelled = total - (said * logits).sum(-1)
     return torch.where(torch.tensor(soft, device=device), unlabelled, labelled).mean()
+
+
+def distilled(
+    teacher: EntailmentNetwork, weight: float, network: nn.Module, rows: Sequence[QueryWindow],
+    examples: Sequence[TrainingExample], device: torch.device,
+) -> Tensor:
+    """The loss of a network that reads query and text apart in its lower layers, and learns from
+    one that does not (teacher): the mean cross-entropy with the teacher's probabilities. To this
+    is added, times ``weight``, how far the states after each upper layer are from the teacher's:
+    the mean over the layers of the squared distance, relative to the squared length of the
+    teacher's states. The targets of the examples do not count."""
+    batch = collate(rows)
+    with torch.no_grad(), _upper_states(teacher, shapes.APART) as known:
+        said = forward(teacher, batch, device).softmax(-1)
+    with _upper_states(network, shapes.APART) as found:
+        logits = forward(network, batch, device)
+    value = -(said * logits.log_softmax(-1)).sum(-1).mean()
+    places = torch.arange(batch.ids.shape[1], device=device)
+    real = (places < as_tensor(batch.lengths, device)[:, None])[..., None].float()
+    for mine, theirs in zip(found, known, strict=True):
+        counted = real[:, : mine.shape[1]]
+        away = ((mine - theirs).square() * counted).sum() / (theirs.square() * counted).sum()
+        value = value + weight / len(found) * away
+    return value
+
+
+@contextmanager
+def _upper_states(network: nn.Module, lowest: int) -> Iterator[list[Tensor]]:
+    """A context that records the states after each layer from ``lowest`` on."""
+    states: list[Tensor] = []
+    hooks = [layer.register_forward_hook(lambda _layer, _given, made: states.append(made.float()))
+             for layer in network.encoder.layers[lowest:]]  # type: ignore[index, union-attr]
+    yield states
+    for hook in hooks:
+        hook.remove()
 
 
 def taught(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -10,9 +11,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from q2_metric.models.bundled.stored import FILES, TABLES, WEIGHTS
+from q2_metric.text.alignment import N_TYPES, QUERY, TEXT
 from tools.training import hashes
 from tools.training.eight_bits import in_eight_bits, is_product
-from tools.training.graph import graph_of
+from tools.training.graph import below, graph_of
+from tools.training.ranges import Network
 
 WORDS = "encoder.words.weight"
 
@@ -51,7 +54,7 @@ def stored(name: str, value: Tensor, ranges: Mapping[str, Tensor]) -> dict[str, 
 
 
 def export(
-    networks: Mapping[str, nn.Module], ranges: Mapping[str, Mapping[str, Tensor]],
+    networks: Mapping[str, Network], ranges: Mapping[str, Mapping[str, Tensor]],
     tokenizer: Path, folder: Path,
 ) -> None:
     """Writes networks, their ONNX graphs and the tokenizer to a folder.
@@ -76,18 +79,36 @@ def export(
         left = [name for name in here if name not in networks]
         tensors = _shipped(file, (*left, "words")) if left else _words(inside)
         for name, network in inside.items():
-            measured = {f"{name}.{key}": value for key, value in ranges[name].items()}
+            shape = network.encoder.shape
+            own = partial(_named, name, shape.apart)
+            measured = {own(key): value for key, value in ranges[name].items()}
             for key, value in network.state_dict().items():
+                if key.endswith("join.weight"):  # what a type adds to that of the lower layers
+                    value = value - value[[TEXT] * QUERY + [QUERY] * (N_TYPES - QUERY)]
                 if key != WORDS:
-                    own = f"{name}.{key.removeprefix('encoder.')}"
-                    tensors |= stored(own, value.detach(), measured)
+                    tensors |= stored(own(key), value.detach(), measured)
         save_file(tensors, folder / file, metadata={"format": "pt"})
         (folder / file).chmod(0o644)  # all users of an installation can read the file
-    for name in networks:
-        (folder / f"{name}.onnx").write_bytes(graph_of(name))
-        (folder / f"{name}.int8.onnx").write_bytes(graph_of(name, eight_bits=True))
+    for name, network in networks.items():
+        shape = network.encoder.shape
+        for suffix, eight_bits in ((".onnx", False), (".int8.onnx", True)):
+            (folder / f"{name}{suffix}").write_bytes(graph_of(name, shape, eight_bits))
+            lower = folder / f"{name}.below{suffix}"
+            if shape.apart:
+                lower.write_bytes(below(f"{name}.below", shape, eight_bits))
+            else:
+                lower.unlink(missing_ok=True)
     (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())
     hashes.write(folder)
+
+
+def _named(network: str, apart: int, key: str) -> str:
+    """The name of a network's weight in its file. Those of the lowest ``apart`` layers have a name
+    of their own (:func:`q2_metric.models.bundled.stored.below`)."""
+    part, _, rest = key.removeprefix("encoder.").partition(".")
+    is_below = apart and (part in ("positions", "types", "norm") or (
+        part == "layers" and int(rest.partition(".")[0]) < apart))
+    return f"{network}.below.{part}.{rest}" if is_below else f"{network}.{part}.{rest}"
 
 
 def _shipped(file: str, owners: tuple[str, ...]) -> dict[str, Tensor]:

@@ -8,14 +8,15 @@ not need the package ``onnx``. For each network there is also a graph whose laye
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from onnx import TensorProto, helper
 
 from q2_metric.models.bundled.encoding import MULTIPLE
-from q2_metric.models.bundled.network import POSITIONS, SHAPES, VOCABULARY, distance_classes
-from q2_metric.models.bundled.stored import FILES
+from q2_metric.models.bundled.network import POSITIONS, VOCABULARY, Shape, distance_classes
+from q2_metric.models.bundled.stored import file_of
 from q2_metric.text.alignment import N_TYPES
 from tools.training.ranges import apart_of
 
@@ -25,11 +26,11 @@ FUSED = "com.microsoft"
 
 class _Graph:
     """An ONNX graph that is being built. Methods add operators, and return the names of their
-    outputs. ``prefix`` is the name of the network."""
+    outputs. The names of the weights begin with ``prefix``."""
 
-    def __init__(self, prefix: str, eight_bits: bool = False) -> None:
+    def __init__(self, prefix: str, shape: Shape, eight_bits: bool = False) -> None:
         self.prefix = prefix
-        self.shape = SHAPES[prefix]
+        self.shape = shape
         self.eight_bits = eight_bits
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
@@ -40,7 +41,7 @@ class _Graph:
         name."""
         tensor = TensorProto(name=name, data_type=kind, dims=shape)
         tensor.data_location = TensorProto.EXTERNAL
-        tensor.external_data.add(key="location", value=FILES[self.prefix])
+        tensor.external_data.add(key="location", value=file_of(self.prefix))
         self.initializers.append(tensor)
         return name
 
@@ -125,8 +126,31 @@ class _Graph:
         """Adds the encoder. Returns its states at the first ``wanted`` positions; "" for all.
 
         The inputs of the graph are ids and types (batch, length) int64, and mask (batch, length)
-        int32.
+        int32. If the lower layers read query and text apart (:func:`below`), it has their
+        ``states`` (batch, length, hidden) instead of ids.
         """
+        shape, away = self.shape, []
+        if shape.apart:
+            x = self.add("Add", ["states", self.types("join")])
+        else:
+            length = self.add("Shape", ["ids"], start=1, end=2)
+            x = self.embedded(self.first(self.positions(), length, 0))
+            away = [self.away(length)] if shape.distances else []
+        for i in range(shape.apart, shape.layers):
+            last = i == shape.layers - 1
+            x = self.layer(f"{self.prefix}.layers.{i}", x, away, wanted if last else "")
+        return str(x)
+
+    def positions(self) -> str:
+        return self.table(f"{self.prefix}.positions.weight", POSITIONS, self.shape.hidden)
+
+    def types(self, table: str) -> str:
+        """Adds a look-up of the tokens' types in a table."""
+        return str(self.add("Gather", [
+            self.table(f"{self.prefix}.{table}.weight", N_TYPES, self.shape.hidden), "types"]))
+
+    def embedded(self, places: str) -> str:
+        """Adds the vectors of words, ``places`` and types."""
         hidden = self.shape.hidden
         words = self.add("Cast", [self.add("Gather", [
             self.weight("words.weight", [VOCABULARY, hidden], TensorProto.INT8), "ids"],
@@ -136,18 +160,8 @@ class _Graph:
         # Rounded to 16 bits, as all figures were measured.
         for kind in (TensorProto.FLOAT16, TensorProto.FLOAT):
             words = self.add("Cast", [words], to=kind)
-        kinds = self.add("Gather", [
-            self.table(f"{self.prefix}.types.weight", N_TYPES, hidden), "types"])
-        length = self.add("Shape", ["ids"], start=1, end=2)
-        places = self.first(
-            self.table(f"{self.prefix}.positions.weight", POSITIONS, hidden), length, 0)
-        x = self.add("Add", [self.add("Add", [words, kinds]), places])
-        x = self.norm(x, f"{self.prefix}.norm")
-        away = [self.away(length)] if self.shape.distances else []
-        for i in range(self.shape.layers):
-            last = i == self.shape.layers - 1
-            x = self.layer(f"{self.prefix}.layers.{i}", x, away, wanted if last else "")
-        return str(x)
+        x = self.add("Add", [self.add("Add", [words, self.types("types")]), places])
+        return self.norm(x, f"{self.prefix}.norm")
 
     def layer(self, name: str, x: str, away: list[str], wanted: str) -> str:
         """Adds a transformer layer.
@@ -213,16 +227,17 @@ class _Graph:
         heads_first = self.add("Transpose", [added], perm=[2, 0, 1])
         return str(self.add("Unsqueeze", [heads_first, self.index(0)]))
 
-    def model(self, output: str, shape: list[Any], extra: list[Any]) -> bytes:
-        inputs = [
-            helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "length"]),
-            helper.make_tensor_value_info("types", TensorProto.INT64, ["batch", "length"]),
-            helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", "length"]),
-            *extra,
-        ]
+    def model(self, output: str, shape: list[Any], inputs: Sequence[str]) -> bytes:
+        """The finished graph, with these inputs beside types and mask."""
+        kinds = {"query": TensorProto.FLOAT, "states": TensorProto.FLOAT, "mask": TensorProto.INT32}
+        # Other names of the same length keep ONNX Runtime from fusing Add and LayerNormalization.
+        sizes = {"places": ["places"], "states": ["batch", "places", self.shape.hidden]}
+        given = [helper.make_tensor_value_info(
+            name, kinds.get(name, TensorProto.INT64), sizes.get(name, ["batch", "length"]))
+            for name in (*inputs, "types", "mask")]
         self.nodes[-1].output[0] = output
         graph = helper.make_graph(
-            self.nodes, self.prefix, inputs,
+            self.nodes, self.prefix, given,
             [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)],
             self.initializers)
         model = helper.make_model(graph, opset_imports=[
@@ -230,21 +245,32 @@ class _Graph:
         return bytes(model.SerializeToString())
 
 
-def graph_of(network: str, eight_bits: bool = False) -> bytes:
+def graph_of(network: str, shape: Shape, eight_bits: bool = False) -> bytes:
     """The ONNX graph of a network, in serialised form.
 
     Args:
         network: name of the network, such as "reader".
+        shape: its shape.
         eight_bits: whether the layers compute in 8 bits.
     """
-    return (_reader if network == "reader" else _entailment)(_Graph(network, eight_bits))
+    return (_reader if network == "reader" else _entailment)(_Graph(network, shape, eight_bits))
+
+
+def below(prefix: str, shape: Shape, eight_bits: bool = False) -> bytes:
+    """The graph of the layers that read query and text apart: from ids and types (batch,
+    length) and ``places`` (length,) to ``states`` (batch, length, hidden)."""
+    graph = _Graph(prefix, shape, eight_bits)
+    x = graph.embedded(graph.add("Gather", [graph.positions(), "places"]))
+    for i in range(shape.apart):
+        x = graph.layer(f"{prefix}.layers.{i}", x, [], "")
+    return graph.model("states", ["batch", "length", shape.hidden], ["ids", "places"])
 
 
 def _reader(graph: _Graph) -> bytes:
     """The reader's graph. Its output ``logits`` (batch, length, 2) contains, for each token, the
     logits that an answer starts there and ends there."""
     graph.linear(graph.encoder(), "reader.span", [graph.shape.hidden, 2])
-    return graph.model("logits", ["batch", "length", 2], [])
+    return graph.model("logits", ["batch", "length", 2], ["ids"])
 
 
 def _entailment(graph: _Graph) -> bytes:
@@ -280,5 +306,5 @@ def _entailment(graph: _Graph) -> bytes:
     dense = graph.add("Tanh", [
         *graph.linear(pooled, f"{graph.prefix}.dense", [3 * hidden, hidden])])
     graph.linear(dense, f"{graph.prefix}.classify", [hidden, 3])
-    marks = helper.make_tensor_value_info("query", TensorProto.FLOAT, ["batch", "length"])
-    return graph.model("logits", ["batch", 3], [marks])
+    return graph.model(
+        "logits", ["batch", 3], ["states" if graph.shape.apart else "ids", "query"])

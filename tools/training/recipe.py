@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -35,6 +36,11 @@ from tools.training.stages import (
     GENERAL_FROZEN,
     GENERAL_SEED,
     NARROW,
+    ONCE,
+    ONCE_GENERAL,
+    ONCE_SEED,
+    ONCE_STATES,
+    ONCE_UNLABELLED_SEED,
     READER,
     READING,
     READING_AGAIN_SEED,
@@ -225,10 +231,32 @@ class Recipe:
         freeze_below(network, READING_NINE_FROZEN)
         stage, seed = (("nine-again", READING_NINE_AGAIN_SEED) if again
                        else ("nine", READING_NINE_SEED))
+        self._run(network, READING[stage], f"{stage}-reading", self._all_written(),
+                  entailment.loss, seed, reading.evaluator(self._tokenizer(), self.device))
+
+    def train_once(self) -> None:
+        """Trains the shipped small network to read claim and text apart in its lower layers, in
+        three stages. Its targets are the probabilities that it gives now, and its states."""
+        unlabelled = entailment_data.unlabelled(self.data, UNLABELLED, ONCE_UNLABELLED_SEED)
+        sources = [*self._all_written(), ExampleSource("unlabelled", 1.0, unlabelled)]
+        more = _rated(self._of_widths(), ONCE_GENERAL)
+        network, teacher = reading_once(GENERAL_DROPOUT), shipped_entailment().eval()
+        for number, (stage, weight) in enumerate(zip(ONCE, ONCE_STATES, strict=True), start=1):
+            self._run(network, stage, f"entailment-once-{number}",
+                      [*more, *sources] if number == len(ONCE) else sources,
+                      partial(entailment.distilled, teacher, weight), ONCE_SEED + number - 1,
+                      reading.evaluator(self._tokenizer(), self.device))
+
+    def write_once(self) -> None:
+        """Exports the small network after :meth:`train_once`. The others do not change."""
+        network = reading_once()
+        averaged(network, self.runs / f"entailment-once-{len(ONCE)}" / STATE)
+        self._export({"entailment": network})
+
+    def _all_written(self) -> list[ExampleSource]:
+        """All written claims, and the human sources."""
         sources = [*reading.sources(self.data), *reading.sources(self.data, reading.SECOND, 0.0)]
-        self._run(network, READING[stage], f"{stage}-reading", split(
-            [source for source in sources if source.rate])[0], entailment.loss, seed,
-            reading.evaluator(self._tokenizer(), self.device))
+        return split([source for source in sources if source.rate])[0]
 
     def train_unanswered(self) -> None:
         """Trains the reader in its stage 4, to leave questions unanswered.
@@ -392,6 +420,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
     "export-reading-wide-again": lambda recipe: recipe.write_shipped(
         "wide-again-reading", READING_SHARE),
+    "once": Recipe.train_once,
+    "export-once": Recipe.write_once,
     "reading-wide-second": lambda recipe: recipe.train_reading("wide-second", READING_SECOND_SEED),
     "export-reading-wide-second": lambda recipe: recipe.write_shipped(
         "wide-second-reading", READING_SHARE),
@@ -404,8 +434,17 @@ FROM_BASE = ("all", "reader", "entailment", "comparisons", "export")
 
 def shipped_entailment(dropout: float = 0.0, name: str = "entailment") -> EntailmentNetwork:
     """Makes an entailment network with the shipped weights."""
-    network = EntailmentNetwork(dropout, shapes.SHAPES[name])
+    network = EntailmentNetwork(dropout, shapes.shape_of(name))
     shapes.load(network, name)
+    return network
+
+
+def reading_once(dropout: float = 0.0) -> EntailmentNetwork:
+    """A small network whose lower layers read claim and text apart, with the shipped weights of one
+    whose layers do not. What the types add where both are joined starts as in the embeddings."""
+    network = EntailmentNetwork(dropout, replace(shapes.NARROW, apart=shapes.APART))
+    before = shipped_entailment().state_dict()
+    network.load_state_dict(before | {"encoder.join.weight": before["encoder.types.weight"]})
     return network
 
 

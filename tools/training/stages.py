@@ -95,6 +95,19 @@ READING = {
 """By name of the network, its stage on the claims that were written for this project. The wide
 network has three: "wide-again" has other draws, "wide-second" (not shipped) the second part of the
 claims. "nine" is a network of nine layers, on all claims; "nine-again" has other draws."""
+ONCE = (
+    TrainingStage(60_000, rate=1.2e-4, head_rate=2e-4, length=256, tokens=4096, warmup=0.04,
+                  average=0.999, stop=32_573),
+    TrainingStage(45_000, rate=1.2e-4, head_rate=1.2e-4, length=256, tokens=4096, warmup=0.03,
+                  average=0.999),
+    TrainingStage(45_000, rate=1e-4, head_rate=1e-4, length=256, tokens=4096, warmup=0.03,
+                  average=0.999),
+)
+"""Stages in which the small network learns to read claim and text apart in its lower layers."""
+ONCE_STATES = (0.0, 2.0, 2.0)
+"""The weight of the states of its upper layers in these stages, beside its probabilities."""
+ONCE_GENERAL = 90_000
+"""Number of pairs of all human sources in an epoch of the last of these stages."""
 READING_HUMAN_SHARE = 0.33
 """Factor on the rates of the human sources in the stages on the second part of the claims, which is
 as large as the first. It gives them a quarter of the rows."""
@@ -121,6 +134,7 @@ READING_AGAIN_SEED = 25
 READING_SECOND_SEED = 26
 READING_NINE_SEED = 27
 READING_NINE_AGAIN_SEED = 28
+ONCE_SEED, ONCE_UNLABELLED_SEED = 31, 5
 READING_WIDE_FROZEN = 2
 READING_NINE_FROZEN = 3
 GENERAL_DROPOUT = 0.1

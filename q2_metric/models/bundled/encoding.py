@@ -19,6 +19,8 @@ from q2_metric.text.windows import window_bounds
 CLS, SEP, PAD = 101, 102, 0
 MAX_QUERY = 192
 """Maximum tokens of a query (half a window). The end of a longer query is cut off."""
+TEXT_START = 24
+"""The position of a text's first token, in layers that read query and text apart."""
 MULTIPLE = 8
 """Rows are padded to a multiple of this number of tokens, so that the shapes of batches recur."""
 
@@ -116,11 +118,14 @@ Forward = Callable[[Batch], NDArray[np.float32]]
 """Computes a network's logits for a batch."""
 
 
+def padded(length: int) -> int:
+    """``length``, rounded up to a multiple of :data:`MULTIPLE`."""
+    return -(-length // MULTIPLE) * MULTIPLE
+
+
 def collate(rows: Sequence[QueryWindow]) -> Batch:
     """Pads rows to the length of the longest row, rounded up to a multiple of :data:`MULTIPLE`."""
-    longest = max(len(row.ids) for row in rows)
-    length = -(-longest // MULTIPLE) * MULTIPLE
-    shape = len(rows), length
+    shape = len(rows), padded(max(len(row.ids) for row in rows))
     ids, types = np.full(shape, PAD, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     query = np.zeros(shape, dtype=np.float32)
     for i, row in enumerate(rows):

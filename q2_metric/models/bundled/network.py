@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from q2_metric.errors import ModelError, is_out_of_memory
-from q2_metric.models.bundled.encoding import Batch, Forward
-from q2_metric.models.bundled.stored import VERSIONS, in_floats
+from q2_metric.models.bundled.encoding import SEP, TEXT_START, Batch, Forward
+from q2_metric.models.bundled.stored import VERSIONS, below, in_floats
 from q2_metric.models.hub.loading import limit_threads
-from q2_metric.text.alignment import N_TYPES
+from q2_metric.text.alignment import N_TYPES, QUERY, TEXT
 
 VOCABULARY, POSITIONS = 30522, 512
 FARTHEST = 128
@@ -29,7 +29,9 @@ FARTHEST = 128
 @dataclass(frozen=True, slots=True)
 class Shape:
     """``eps`` is the epsilon of layer normalisation, and ``distances`` the number of classes of
-    token distances in the attention (MPNet: Song et al. 2020, as in T5), 0 for none."""
+    token distances in the attention (MPNet: Song et al. 2020, as in T5), 0 for none. The lowest
+    ``apart`` layers read query and text apart (PreTTR: MacAvaney et al. 2020, section 3), so that
+    a text is read once, whatever is asked about it."""
 
     layers: int
     hidden: int
@@ -37,6 +39,7 @@ class Shape:
     feed_forward: int
     eps: float
     distances: int = 0
+    apart: int = 0
 
 
 NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
@@ -45,6 +48,8 @@ WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distan
 NINE, DEEP = replace(WIDE, layers=9), replace(WIDE, layers=12)
 """The first six and nine layers of MPNet, and all of them, which are too large to ship."""
 SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
+APART = 2
+"""The layers of a shipped network that read query and text apart, if it has such layers."""
 
 
 class Layer(nn.Module):
@@ -92,23 +97,35 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(shape.hidden, eps=shape.eps)
         self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
         self.distances = nn.Embedding(shape.distances, shape.heads) if shape.distances else None
+        self.shape = shape
+        self.join = nn.Embedding(N_TYPES, shape.hidden) if shape.apart else None
 
     def forward(
         self, ids: Tensor, types: Tensor, lengths: Tensor, wanted: int | None = None
     ) -> Tensor:
         length = ids.shape[1]
-        places = torch.arange(length, device=ids.device)
-        x = self.words(ids) + self.positions(places) + self.types(types)
-        x = self.dropout(self.norm(x))
-        bias = torch.zeros(ids.shape, device=ids.device, dtype=x.dtype)
-        bias = bias.masked_fill(places >= lengths[:, None], -1e4)[:, None, None, :]
+        order = places = torch.arange(length, device=ids.device)
+        bias = torch.zeros(ids.shape, device=ids.device, dtype=self.norm.weight.dtype)
+        bias = bias.masked_fill(order >= lengths[:, None], -1e4)[:, None, None, :]
         if self.distances is not None:
-            classes = distance_classes(places, self.distances.num_embeddings)
+            classes = distance_classes(order, self.distances.num_embeddings)
             bias = bias + self.distances(classes).permute(2, 0, 1)
-        for layer in self.layers[:-1]:
-            x = layer(x, bias, length)
-        last = self.layers[-1]
-        return last(x, bias, length if wanted is None else wanted)  # type: ignore[no-any-return]
+        plain, apart = types, bias
+        if self.join is not None:
+            start = (ids == SEP).int().argmax(1, keepdim=True) + 1
+            is_text = order >= start
+            places = torch.where(is_text, order - start + TEXT_START, order)
+            plain = torch.where(types < QUERY, TEXT, QUERY)
+            apart = bias.masked_fill((is_text[:, :, None] != is_text[:, None])[:, None], -1e4)
+        embedded = self.words(ids) + self.positions(places) + self.types(plain)
+        x: Tensor = self.dropout(self.norm(embedded))
+        for at, layer in enumerate(self.layers):
+            if self.join is not None and at == self.shape.apart:
+                x = x + self.join(types) - self.join(plain)
+            is_last = at == len(self.layers) - 1
+            x = layer(x, apart if at < self.shape.apart else bias,
+                      wanted if is_last and wanted is not None else length)
+        return x
 
 
 def distance_classes(places: Tensor, classes: int) -> Tensor:
@@ -165,7 +182,12 @@ class ReaderNetwork(nn.Module):
 def made(network: str) -> ReaderNetwork | EntailmentNetwork:
     """The bundled network with this name, with random weights."""
     kind = ReaderNetwork if network == "reader" else EntailmentNetwork
-    return kind(shape=SHAPES[network])
+    return kind(shape=shape_of(network))
+
+
+def shape_of(network: str) -> Shape:
+    """The shape of a shipped network."""
+    return replace(SHAPES[network], apart=APART if below(network) else 0)
 
 
 def load(module: nn.Module, prefix: str) -> None:

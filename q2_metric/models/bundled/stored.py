@@ -27,7 +27,8 @@ VERSIONS = {"reader": "2", "entailment": "5", "wide": "5"}
 SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
 """:data:`SHARED` also contains the word vectors that reader and entailment network share."""
-TABLES = ("words.weight", "positions.weight", "types.weight", "distances.weight")
+TABLES = ("words.weight", "positions.weight", "types.weight", "join.weight",
+          "distances.weight")
 """Ends of the names of tables, whose rows are looked up instead of multiplied."""
 HASHES = "sha256.json"
 """The sha256 of each file in the folder. ``tools.training.hashes`` writes it."""
@@ -47,6 +48,13 @@ def intact(file: str) -> Path:
     path = shipped(file)
     _check(path)
     return path
+
+
+def below(network: str) -> str | None:
+    """If the lower layers of a network read query and text apart: the name of their graph, with
+    which the names of their weights begin."""
+    name = f"{network}.below"
+    return name if f"{name}.onnx" in files() else None
 
 
 def files() -> list[str]:
@@ -72,16 +80,22 @@ def _hashes(path: Path) -> dict[str, str]:
 
 
 def tensors(network: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yields the name and value of each tensor, one at a time to save memory. The word vectors are
-    called "words.weight" in every network."""
+    """Yields the name and value of each tensor of a graph, one at a time to save memory. The word
+    vectors are called "words.weight" in every graph that has them."""
     from safetensors import safe_open
 
-    file = intact(FILES[network])
-    yield from words(file).items()
+    file, lower = intact(file_of(network)), below(network)
+    if not lower:
+        yield from words(file).items()
     with safe_open(file, framework="numpy") as opened:
         for name in opened.keys():  # noqa: SIM118 (not a dictionary)
-            if name.startswith(f"{network}."):
+            if name.startswith(f"{network}.") and not (lower and name.startswith(f"{lower}.")):
                 yield name, opened.get_tensor(name)
+
+
+def file_of(graph: str) -> str:
+    """The file with the weights of a graph."""
+    return FILES[graph.partition(".")[0]]
 
 
 @lru_cache(maxsize=len(FILES))
@@ -93,9 +107,16 @@ def words(file: Path) -> dict[str, NDArray[Any]]:
         return {name: opened.get_tensor(name) for name in ("words.weight", "words.weight.scale")}
 
 
+def of_network(network: str) -> dict[str, NDArray[Any]]:
+    """All tensors of a network, also those of its lower layers, whose names are like the others."""
+    lower = below(network)
+    return dict(tensors(network)) | ({
+        name.replace(lower, network): value for name, value in tensors(lower)} if lower else {})
+
+
 def in_floats(network: str) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Yields the name and value of each weight as torch has it, with matrices (out, in)."""
-    found = dict(tensors(network))
+    found = of_network(network)
     for name, value in found.items():
         product, _, kind = name.rpartition(".")
         scale = found.get(f"{name}.scale")
