@@ -10,6 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from q2_metric.errors import optional
+
 USER_DEFINED = 4
 """SentencePiece's type of a user-defined piece, which is never split."""
 
@@ -50,9 +52,8 @@ def _sentencepiece_model(tokenizer: Any) -> Any:
     file = getattr(tokenizer, "vocab_file", None)
     if not isinstance(file, str) or not file.endswith(".model") or not Path(file).is_file():
         return None
-    from sentencepiece import sentencepiece_model_pb2
-
-    model = sentencepiece_model_pb2.ModelProto()
+    model = optional("sentencepiece.sentencepiece_model_pb2", f"the tokenizer {file}",
+                     "sentencepiece", "torch").ModelProto()
     model.ParseFromString(Path(file).read_bytes())
     return model
 
