@@ -34,6 +34,7 @@ from tools.training import (  # noqa: E402
 from tools.training import train as train_module  # noqa: E402
 from tools.training.__main__ import SHIPPED, TRIED  # noqa: E402
 from tools.training.asked import find  # noqa: E402
+from tools.training.entailment import distilled  # noqa: E402
 from tools.training.entailment import loss as entailment_loss  # noqa: E402
 from tools.training.entailment_data import Surroundings, change_number, english, narrow  # noqa: E402
 from tools.training.examples import ExampleSource, TrainingExample, draw, held_out, split  # noqa: E402
@@ -213,6 +214,26 @@ def test_the_fifth_stage_trains_the_upper_layers_of_the_shipped_network() -> Non
     assert stages.ENTAILMENT[4].settings(1.0, stages.GENERAL_SEED) == TrainingSchedule(
         32_000, tokens=3072, length=192, rate=7e-5, head_rate=1.4e-4, warmup=0.03,
         average=0.999, seed=17)
+
+
+def test_a_pupil_learns_the_probabilities_and_the_upper_states_of_its_teacher() -> None:
+    teacher = recipe.shipped_entailment()
+    tokenise = bundled.tokenizer()
+    rows = [pair(tokenise(claim), tokenise(PASSAGE)) for claim in ("Ann sold hats.", "No.")]
+
+    def value(network: Any, weight: float) -> float:
+        return distilled(teacher, weight, network, rows, [], torch.device("cpu")).item()
+
+    said = np.array([[one.entailment, one.neutral, one.contradiction]
+                     for one in bundled.BundledEntailment().judge(
+                         [(PASSAGE, "Ann sold hats."), (PASSAGE, "No.")])])
+    assert value(teacher, 0.0) == pytest.approx(-(said * np.log(said)).sum(1).mean(), abs=1e-3)
+    assert value(teacher, 2.0) == pytest.approx(value(teacher, 0.0)), "its states are the same"
+    pupil = recipe.shipped_entailment()
+    with torch.no_grad():
+        pupil.encoder.layers[0].up.bias += 1
+    assert value(pupil, 2.0) > value(pupil, 0.0) + 0.1
+    assert value(pupil, 0.0) > value(teacher, 0.0)
 
 
 def test_the_reader_goes_on_from_the_shipped_weights_with_dropout() -> None:

@@ -444,7 +444,7 @@ def reading_once(dropout: float = 0.0) -> EntailmentNetwork:
     whose layers do not. What the types add where both are joined starts as in the embeddings."""
     network = EntailmentNetwork(dropout, replace(shapes.NARROW, apart=shapes.APART))
     before = shipped_entailment().state_dict()
-    network.load_state_dict(before | {"encoder.join.weight": before["encoder.types.weight"]})
+    network.load_state_dict({"encoder.join.weight": before["encoder.types.weight"]} | before)
     return network
 
 
