@@ -43,13 +43,10 @@ Rows = list[tuple[str, dict[Column, Cell]]]
 def sets_here() -> list[str]:
     """A part of a set is named only if the whole set is missing. DataError: no set is on this
     machine."""
-    names: list[str] = []
-    for name in SETS:
-        if here(f"true/{name}") and SAME_SET.get(name) not in names:
-            names.append(name)
+    names = [name for name in SETS if here(f"true/{name}")]
     if not names:
         raise DataError("no set of TRUE is here yet; run: q2 data download true")
-    return names
+    return [name for name in names if SAME_SET.get(name) not in names]
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
@@ -235,23 +232,17 @@ def detection_curves(sets: Judged) -> dict[str, Any]:
     curves: dict[str, Any] = {kind: {panel: {} for panel in sets} for kind in kinds}
     for panel, (truth, columns) in sets.items():
         for metric, column in columns.items():
-            for kind, series in _series(truth, values(column)).items():
-                curves[kind][panel][metric] = series
+            numbers = values(column)
+            curves["precision_recall"][panel][metric] = {
+                side: _points(st.precision_recall(truth, numbers, consistent=side == "consistent"))
+                for side in ("consistent", "inconsistent")}
+            curves["roc"][panel][metric] = {
+                **_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)}
+            curves["histogram"][panel][metric] = _histogram(truth, numbers)
+            if probable(numbers):
+                curves["reliability"][panel][metric] = [
+                    bin_._asdict() for bin_ in st.reliability(truth, numbers)]
     return curves
-
-
-def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
-    series: dict[str, Any] = {
-        "precision_recall": {
-            "consistent": _points(st.precision_recall(truth, numbers)),
-            "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
-        },
-        "roc": {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)},
-        "histogram": _histogram(truth, numbers),
-    }
-    if probable(numbers):
-        series["reliability"] = [bin_._asdict() for bin_ in st.reliability(truth, numbers)]
-    return series
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:
