@@ -158,9 +158,7 @@ def open_unfinished(out: str | Path) -> Iterator[Unfinished]:
 
 
 def _check_sum(last: str, data: bytes) -> str:
-    found = hashlib.sha256(last.encode())
-    found.update(data)
-    return found.hexdigest()
+    return hashlib.sha256(last.encode() + data).hexdigest()
 
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(

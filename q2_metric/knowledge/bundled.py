@@ -98,11 +98,8 @@ def without(text: str, name: str | None) -> str:
     >>> without("Is there parking at A and B Guest House?", "A AND B GUEST HOUSE")
     'is there parking at'
     """
-    words, part = spoken_words(text), spoken_words(name or "")
-    for start in range(len(words) - len(part) + 1 if part else 0):
-        if words[start : start + len(part)] == part:
-            return " ".join(words[:start] + words[start + len(part) :])
-    return " ".join(words)
+    words, part = " ".join(spoken_words(text)), " ".join(spoken_words(name or ""))
+    return f" {words} ".replace(f" {part} ", " ", 1).strip() if part else words
 
 
 def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]:
