@@ -56,8 +56,7 @@ class PoolIndex:
         """Cosine of the texts' mean with each snippet's question and answer: (snippets, 2)."""
         query = self._vectors(texts).mean(0)
         query = query / max(float(np.linalg.norm(query)), 1e-6)
-        similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
-        return similarities
+        return np.stack([self.questions @ query, self.answers @ query], axis=1)
 
 
 class BundledRanker:

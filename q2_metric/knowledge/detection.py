@@ -124,8 +124,7 @@ def train_detector(
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
         logits = detector.encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
         wanted = torch.tensor([float(turns.labels[i].target) for i in places], device=logits.device)
-        loss: torch.Tensor = F.binary_cross_entropy_with_logits(logits, wanted)
-        return loss
+        return F.binary_cross_entropy_with_logits(logits, wanted)
 
     def judge() -> float:
         found = detector.detect(dev.dialogues)
