@@ -1,10 +1,8 @@
 """The data of knowledge selection, and the protocols of rankers and detectors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from q2_metric.errors import InputError
 
@@ -42,7 +40,7 @@ class Dialogue:
             raise InputError(f"dialogue {self.id or ''}".rstrip() + ": has no text")
 
     @classmethod
-    def of(cls, *texts: str, id: str | None = None) -> Dialogue:
+    def of(cls, *texts: str, id: str | None = None) -> Self:
         """Creates a dialogue whose speakers alternate; the last turn is the user's."""
         turns = (Turn(text, USER if (len(texts) - i) % 2 else SYSTEM)
                  for i, text in enumerate(texts))
