@@ -15,7 +15,7 @@ from q2_metric.data.catalogue import CATALOGUE, here
 from q2_metric.data.readers import Labelled, read_true
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import ScoreColumns, Scores, ScoreSummary, known, values
+from q2_metric.evaluation.scores import ScoreColumns, Scores, known, values
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
 from q2_metric.metrics.registry import entry, title
 
@@ -174,26 +174,24 @@ def _probabilities(judged: Judged, metrics: Sequence[str]) -> list[Table]:
 
 def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
     """A row per metric: ROC-AUC, decisions at 0.5, and calibration error."""
+    rows: Rows = []
+    for metric, column in scores.items():
+        numbers = values(column)
+        rows.append((title(metric), {
+            Column("ROC-AUC", "hundred"): st.auc_interval(truth, numbers),
+            **{Column(name, "percent"): share for name, share in decided(truth, numbers).items()},
+            Column("average precision", "hundred"): st.average_precision(truth, numbers),
+            Column("ECE"): calibration_error(truth, numbers),
+            Column("no score", "count"): len(column) - len(known(column)),
+        }))
     return Table.of(
-        name, heading, "metric",
-        [(title(metric), _measured(truth, column)) for metric, column in scores.items()],
+        name, heading, "metric", rows,
         f"{sum(truth):,} of {len(truth):,} responses are consistent. In brackets: 95 % bootstrap "
         f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {st.SEED}). A score above "
         f"{st.THRESHOLD:g} counts as consistent. ECE is the expected calibration error "
         f"({st.N_BINS} bins) of the scores as they are. A response without a score counts as "
         f"{st.THRESHOLD:g}.",
     )
-
-
-def _measured(truth: Sequence[bool], column: Sequence[ScoreSummary | None]) -> dict[Column, Cell]:
-    numbers = values(column)
-    return {
-        Column("ROC-AUC", "hundred"): st.auc_interval(truth, numbers),
-        **{Column(name, "percent"): share for name, share in decided(truth, numbers).items()},
-        Column("average precision", "hundred"): st.average_precision(truth, numbers),
-        Column("ECE"): calibration_error(truth, numbers),
-        Column("no score", "count"): len(column) - len(known(column)),
-    }
 
 
 def decided(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, float]:

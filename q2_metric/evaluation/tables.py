@@ -2,8 +2,6 @@
 files: JSON (whole), CSV (one number a line), markdown, and LaTeX for papers that use the package
 booktabs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.files import check_place, write_text
@@ -64,7 +62,7 @@ class Table:
     def of(
         cls, name: str, title: str, head: str,
         rows: Iterable[tuple[str, Mapping[Column, Cell]]], note: str = "",
-    ) -> Table:
+    ) -> Self:
         """A table whose rows, at least one, all have the same columns. The first column, ``head``,
         names the row."""
         named = list(rows)
