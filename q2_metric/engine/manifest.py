@@ -119,8 +119,7 @@ def contents(out: str | Path) -> str | None:
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
     """Checks by its manifest that an existing output may be replaced: the same command wrote it.
     Without ``now``, the settings are not compared. InputError: ``q2 score`` did not write the file
-    or its manifest, the file has changed since it was written, or it was written with other files
-    or settings."""
+    or its manifest, it was changed later, or it was written with other files or settings."""
     record = beside(out)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
     written = read_manifest(record)

@@ -1,6 +1,5 @@
 """The result of an experiment, whose exact numbers are rounded only when they are shown, and its
-files: JSON (whole), CSV (one number a line), markdown, and LaTeX for papers that use the package
-booktabs."""
+files: JSON (whole), CSV (one number a line), markdown, and LaTeX with the package booktabs."""
 
 import csv
 import io
@@ -63,8 +62,7 @@ class Table:
         cls, name: str, title: str, head: str,
         rows: Iterable[tuple[str, Mapping[Column, Cell]]], note: str = "",
     ) -> Self:
-        """A table whose rows, at least one, all have the same columns. The first column, ``head``,
-        names the row."""
+        """A table of rows, at least one, with equal columns. The first, ``head``, names the row."""
         named = list(rows)
         return cls(name, title, (Column(head, "text"), *named[0][1]),
                    tuple((row, *cells.values()) for row, cells in named), note)

@@ -34,9 +34,8 @@ PLACING = frozenset("in near around by from to of".split())
 
 
 class PoolIndex:
-    """A knowledge pool prepared for comparison with dialogues. ``entity`` and ``domain`` hold, for
-    each snippet, its place in ``entities`` and ``domains``. ``vectors`` turns texts into unit
-    vectors."""
+    """A knowledge pool prepared for comparison with dialogues. ``entity`` and ``domain`` hold each
+    snippet's place in ``entities`` and ``domains``. ``vectors`` turns texts into unit vectors."""
 
     def __init__(self, pool: Pool, vectors: Any) -> None:
         self.pool = pool

@@ -95,8 +95,7 @@ class Detection(NamedTuple):
 
 
 def evaluate_detection(probabilities: Sequence[float], targets: Sequence[bool]) -> Detection:
-    """Evaluates P(needs knowledge) of each turn against its human label. InputError: there are no
-    turns, or the lengths differ."""
+    """Compares P(needs knowledge) with human labels. InputError: no turns, or lengths differ."""
     if not targets or len(probabilities) != len(targets):
         raise InputError(f"there are {len(probabilities)} decisions for {len(targets)} turns")
     said = [p > THRESHOLD for p in probabilities]

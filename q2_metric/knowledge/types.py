@@ -56,8 +56,7 @@ class Dialogue:
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """An answer, and the question that it answers ("" for a plain passage). ``domain`` is "" if the
-    pool has no domains. ``entity_name`` is ``None`` if the snippet is about a whole domain
-    ("taxi")."""
+    pool has none. ``entity_name`` is ``None`` for a snippet about a whole domain ("taxi")."""
 
     domain: str
     entity_id: str
@@ -106,8 +105,7 @@ class Pool:
         return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
 
     def find(self, key: Key, where: str = "") -> Snippet:
-        """The snippet with this key. InputError: there is no such domain, entity or document; the
-        message names ``where``."""
+        """The snippet with this key. InputError (with ``where``): no such domain, entity or doc."""
         if key in self.by_key:
             return self.by_key[key]
         domain, entity, doc = key
