@@ -89,8 +89,8 @@ class MentionFinder:
 
     def __init__(self, pool: Pool, matching: Matching = "exact") -> None:
         self.matching = matching
-        # Dialogues name a whole domain by its name. Plain passages have no entity.
-        subjects = {(s.domain, s.entity_id): s.entity_name or s.domain for s in pool}
+        # Plain passages have no entity.
+        subjects = {(s.domain, s.entity_id): s.subject for s in pool}
         named = {entity: name for entity, name in subjects.items() if name}
         self._exact: dict[tuple[str, ...], list[Entity]] = defaultdict(list)
         for entity, name in named.items():

@@ -74,6 +74,11 @@ class Snippet:
         """Question and answer, as models and metrics read them."""
         return f"{self.question} {self.answer}".strip()
 
+    @property
+    def subject(self) -> str:
+        """What the snippet is about, as dialogues say it."""
+        return self.entity_name or self.domain
+
 
 class Pool:
     """The snippets from which a ranker chooses, in order; errors name ``source``. Two pools are
