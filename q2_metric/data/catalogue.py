@@ -109,9 +109,8 @@ def here(name: str) -> bool:
 
 def files_here(names: set[str]) -> list[Path]:
     """The files with these names, of the data sets that are complete on this machine."""
-    found = [(dataset, file.name) for dataset in CATALOGUE.values() for file in dataset.files
-             if file.name in names]
-    return [place / name for dataset, name in found if (place := _place(dataset))]
+    return [place / file.name for dataset in CATALOGUE.values() for file in dataset.files
+            if file.name in names and (place := _place(dataset))]
 
 
 def state(dataset: DataSet) -> Literal["here", "differs", "missing"]:

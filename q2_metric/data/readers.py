@@ -18,6 +18,7 @@ from q2_metric.files import read_json
 from q2_metric.metrics.bootstrap import SEED
 from q2_metric.rows.columns import as_label
 from q2_metric.rows.formats import read_fields
+from q2_metric.text.given import all_text
 from q2_metric.types import Example
 
 
@@ -225,7 +226,11 @@ def read_screeneval(path: str | Path) -> list[Labelled]:
     line: ``original_convo`` if there is one, or else ``convo``."""
     labelled = []
     for row in read_rows(path, "json"):
-        lines = _utterances(row)
+        name = "original_convo" if "original_convo" in row else "convo"
+        turns = row[name].split("\n") if isinstance(row[name], str) else row[name]
+        if not isinstance(turns, list) or not all_text(turns):
+            raise row.wrong(f"{name!r} is not a dialogue")
+        lines = [" ".join(turn.split()) for turn in turns]
         if row["agg_label"] not in (0, 1):
             raise row.wrong("'agg_label' is not true or false")
         relevant = row.get("rel_utt") or []
@@ -239,14 +244,6 @@ def read_screeneval(path: str | Path) -> list[Labelled]:
         labelled.append(
             Labelled(example, bool(row["agg_label"]), relevant=frozenset(relevant)))
     return labelled
-
-
-def _utterances(row: SetRow) -> list[str]:
-    name = "original_convo" if "original_convo" in row else "convo"
-    lines = row[name].split("\n") if isinstance(row[name], str) else row[name]
-    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise row.wrong(f"{name!r} is not a dialogue")
-    return [" ".join(line.split()) for line in lines]
 
 
 def dev_files() -> dict[str, Path]:

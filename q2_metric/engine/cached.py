@@ -2,8 +2,6 @@
 
 All commands share one cache file, so no command computes a score that another command computed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -73,7 +71,7 @@ class CachedMetric:
         self.signature, self.scores_all = signature, scores_all
         self.reads_question, self.any_language = reads_question, any_language
 
-    def _shared(self, base: str, inner: Metric) -> CachedMetric:
+    def _shared(self, base: str, inner: Metric) -> Metric:
         """Wraps a metric that this one is computed from, to cache it under its own name."""
         takes = {"preset", *entry(base).keywords()}
         request = {key: value for key, value in (self._request or {}).items() if key in takes}

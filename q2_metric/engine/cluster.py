@@ -344,18 +344,14 @@ class _Actor:
         file, first, block = pickle.loads(batch["block"][0])
         scored: tuple[list[OutputRow], int] | str
         try:
-            scored = self._score(file, first, block)
+            if import_module("ray").get(self._attempts.begin.remote(file, first)) > 1 + RETRIES:
+                raise ModelError(f"{file}, rows {first + 1} to {first + len(block)}: {1 + RETRIES} "
+                                 "processes died while scoring them (out of memory?)")
+            if self._loaded is None:
+                self._loaded = self.job.load()
+            scored = self.job.score(self._loaded, file, first, block)
         except Q2Error as error:
             # The error is returned as a value, because Ray would retry a block that raises an
             # error, and the block would fail again.
             scored = str(error)
         return {"scored": np.array([pickle.dumps(scored)], dtype=object)}
-
-    def _score(self, file: str, first: int, block: Sequence[Row]) -> tuple[list[OutputRow], int]:
-        ray: Any = import_module("ray")
-        if ray.get(self._attempts.begin.remote(file, first)) > 1 + RETRIES:
-            raise ModelError(f"{file}, rows {first + 1} to {first + len(block)}: {1 + RETRIES} "
-                             "processes died while scoring them (out of memory?)")
-        if self._loaded is None:
-            self._loaded = self.job.load()
-        return self.job.score(self._loaded, file, first, block)

@@ -58,8 +58,10 @@ def difference(begun: Manifest, now: Manifest, *, of_request: bool = False) -> s
         requested, words = fact
         was, given = old.get(fact), new.get(fact)
         if was != given and (requested or not of_request):
-            values = "" if words.endswith("changed") else f" {_shown(was)}, now {_shown(given)}"
-            return words + values
+            if words.endswith("changed"):
+                return words
+            was, given = ("not given" if value is None else value for value in (was, given))
+            return f"{words} {was}, now {given}"
     return None
 
 
@@ -87,10 +89,6 @@ def _facts(manifest: Manifest) -> Iterator[tuple[tuple[bool, str], object]]:
 
 _BLOCKS = ("block", "block_characters")
 """Settings that matter only to an interrupted run: a complete output does not depend on them."""
-
-
-def _shown(value: object) -> str:
-    return "not given" if value is None else str(value)
 
 
 def read_manifest(path: Path) -> Manifest | None:
@@ -121,8 +119,7 @@ def contents(out: str | Path) -> str | None:
 def check_replaceable(out: str | Path, now: Manifest | None = None) -> None:
     """Checks by its manifest that an existing output may be replaced: the same command wrote it.
     Without ``now``, the settings are not compared. InputError: ``q2 score`` did not write the file
-    or its manifest, the file has changed since it was written, or it was written with other files
-    or settings."""
+    or its manifest, it was changed later, or it was written with other files or settings."""
     record = beside(out)
     fields = {*manifest([], {}, {}, {}), "systems", "output"}
     written = read_manifest(record)

@@ -1,14 +1,12 @@
 """The result of each file that ``q2 score`` scored: what its table and ``--json`` show. It also has
 the mean scores of groups of rows that have the same value in a column."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from q2_metric.metrics.signature import parse
 from q2_metric.rows.fields import OTHER, OutputRow
@@ -16,6 +14,9 @@ from q2_metric.scoring import Aggregate, NoClaim, check_no_claim
 from q2_metric.scoring.outcome import Outcome
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
+
+Grouped = dict[str, dict[str, tuple[SystemScore, ...]]]
+"""``grouped["model"]["gpt"]`` holds the mean of each metric over rows with "model" = "gpt"."""
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ class SystemRun:
         }
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> SystemRun:
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
         """Reads :meth:`as_json`. The time is not restored, so ``rows_per_second`` is 0."""
         groups = {column: {value: _systems(scores) for value, scores in values.items()}
                   for column, values in fields.get("groups", {}).items()}
@@ -92,9 +93,6 @@ def _systems(scores: Mapping[str, Any]) -> tuple[SystemScore, ...]:
 
 
 # --- groups of rows -----------------------------------------------------------------------
-
-Grouped = dict[str, dict[str, tuple[SystemScore, ...]]]
-"""``grouped["model"]["gpt"]`` holds the mean of each metric over rows with "model" = "gpt"."""
 
 MISSING = "(none)"
 """The group of rows without a value in the column."""

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -158,9 +158,7 @@ def open_unfinished(out: str | Path) -> Iterator[Unfinished]:
 
 
 def _check_sum(last: str, data: bytes) -> str:
-    found = hashlib.sha256(last.encode())
-    found.update(data)
-    return found.hexdigest()
+    return hashlib.sha256(last.encode() + data).hexdigest()
 
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(
@@ -176,17 +174,15 @@ def _hold(path: Path, out: str | Path) -> int:
             descriptor = os.open(path, _FLAGS, PRIVATE)
         except OSError as error:
             raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
-        try:
+        with ExitStack() as closing:
+            closing.callback(os.close, descriptor)
             _lock(descriptor, out)
-            if _is_at(descriptor, path):
-                if _FIRST.startswith(os.read(descriptor, len(_FIRST))):
-                    return descriptor
-                raise InputError(f"{path}: was not written by q2 score, so it is not changed; move "
-                                 "it, or choose another --out")
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # another process has just removed the file
+            if _is_at(descriptor, path):  # otherwise, another process has just removed the file
+                if not _FIRST.startswith(os.read(descriptor, len(_FIRST))):
+                    raise InputError(f"{path}: was not written by q2 score, so it is not changed; "
+                                     "move it, or choose another --out")
+                closing.pop_all()  # it stays open
+                return descriptor
     raise WriteError(f"{out}: other processes are writing it")
 
 

@@ -5,9 +5,9 @@ Models and settings are chosen on the development sets, which contain outputs of
 human labels. They are never used for training.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from q2_metric.data.catalogue import CATALOGUE, here
 from q2_metric.data.readers import Labelled, read_true
 from q2_metric.errors import DataError, InputError
 from q2_metric.evaluation import statistics as st
-from q2_metric.evaluation.scores import ScoreColumns, Scores, ScoreSummary, known, values
+from q2_metric.evaluation.scores import ScoreColumns, Scores, known, values
 from q2_metric.evaluation.tables import Cell, Column, Kind, Report, Table, number
 from q2_metric.metrics.registry import entry, title
 
@@ -31,25 +31,19 @@ MOST_POINTS = 201
 """Points that are stored of a curve. Its area is computed from all points."""
 
 Sets = Mapping[str, Sequence[Labelled]]
-Truths = Mapping[str, Sequence[bool]]
-"""The human labels of each data set."""
 Judged = Mapping[str, tuple[Sequence[bool], Scores]]
 """The human labels and the scores of each data set."""
-Numbers = Mapping[str, Mapping[str, list[float]]]
-"""The scores by metric and data set."""
 Rows = list[tuple[str, dict[Column, Cell]]]
+Measured = TypeVar("Measured")
 
 
 def sets_here() -> list[str]:
     """A part of a set is named only if the whole set is missing. DataError: no set is on this
     machine."""
-    names: list[str] = []
-    for name in SETS:
-        if here(f"true/{name}") and SAME_SET.get(name) not in names:
-            names.append(name)
+    names = [name for name in SETS if here(f"true/{name}")]
     if not names:
         raise DataError("no set of TRUE is here yet; run: q2 data download true")
-    return names
+    return [name for name in names if SAME_SET.get(name) not in names]
 
 
 def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
@@ -67,32 +61,30 @@ def read_sets(sources: Sequence[str]) -> dict[str, list[Labelled]]:
 def on_true(columns: ScoreColumns, sets: Sets, *, against: str | None = None) -> Report:
     """Measures ROC-AUC and calibration on each data set, and compares with the metric ``against``,
     by default token F1, otherwise the first. InputError: there is no metric ``against``."""
-    names, truths = columns.names, _truths(sets)
+    names = columns.names
     if against is not None and against not in names:
         raise InputError(f"there is no metric {against!r} to compare with; the metrics are "
                          f"{', '.join(names)}")
     against = against or ("knowledge_f1" if "knowledge_f1" in names else names[0])
-    scores, numbers = _scores(columns, sets, truths)
+    judged = _judged(columns, sets)
     parts = "".join(f" {key} is a part of {SAME_SET[key]}." for key in sets if key in SAME_SET)
-    rows: Rows = [(title(metric), _over(found, "average", "hundred"))
-                  for metric, found in _aucs(truths, numbers).items()]
-    tables = [_auc(truths, rows, "Consistent", columns.readings(sets) + parts)]
+    rows: Rows = [
+        (title(metric), _over(_on_sets(st.auc_interval, judged, metric), "average", "hundred"))
+        for metric in names]
+    tables = [_auc(judged, rows, "Consistent", columns.readings(sets) + parts)]
     if len(names) > 1:
-        tables.append(_comparison(truths, numbers, against))
-    tables.append(_calibration(truths, numbers))
-    tables += [
-        detection_table(f"detection_{name}", f"Response level: {name}", *judged)
-        for name, judged in scores.items()
-    ]
+        tables.append(_comparison(judged, against))
+    tables.append(_calibration(judged, names))
+    tables += [detection_table(f"detection_{name}", f"Response level: {name}", truth, scores)
+               for name, (truth, scores) in judged.items()]
     return Report("true", "Agreement with people on TRUE", tuple(tables), columns.signatures,
-                  detection_curves(scores))
+                  detection_curves(judged))
 
 
 def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
     """Measures each metric's ROC-AUC and calibration, and where word overlap agrees better."""
-    truths = _truths(sets)
-    scores, numbers = _scores(columns, sets, truths)
-    found = _aucs(truths, numbers)
+    judged = _judged(columns, sets)
+    found = {metric: _on_sets(st.auc_interval, judged, metric) for metric in columns.names}
     below = {name: Column(f"below {title(name)} on", "text") for name in found if name in COUNTS}
     rows: Rows = [
         (title(metric), {**_over(own, "mean", "hundred"), **{
@@ -100,30 +92,26 @@ def on_dev(columns: ScoreColumns, sets: Sets) -> Report:
             for name, column in below.items()}})
         for metric, own in found.items()]
     note = f"{columns.readings(sets)} A response without a score counts as {st.THRESHOLD:g}."
-    tables = [_auc(truths, rows, "Supported", note), *_probabilities(truths, numbers)]
+    tables = [_auc(judged, rows, "Supported", note), *_probabilities(judged, columns.names)]
     return Report("dev", "Agreement with people on the development sets", tuple(tables),
-                  columns.signatures, detection_curves(scores))
+                  columns.signatures, detection_curves(judged))
 
 
-def _truths(sets: Sets) -> dict[str, list[bool]]:
+def _judged(columns: ScoreColumns, sets: Sets) -> Judged:
     truths = {name: [row.consistent for row in rows] for name, rows in sets.items()}
     for name, truth in truths.items():
         if all(truth) or not any(truth):
             raise InputError(f"{name}: all labels are the same; agreement needs both classes")
-    return truths
+    return {name: (truths[name], columns.scores([row.example for row in rows], name))
+            for name, rows in sets.items()}
 
 
-def _scores(columns: ScoreColumns, sets: Sets, truths: Truths) -> tuple[Judged, Numbers]:
-    judged: Judged = {
-        name: (truths[name], columns.scores([row.example for row in rows], name))
-        for name, rows in sets.items()}
-    return judged, {metric: {name: values(scores[metric]) for name, (_, scores) in judged.items()}
-                    for metric in columns.names}
-
-
-def _aucs(truths: Truths, numbers: Numbers) -> dict[str, dict[str, st.Interval]]:
-    return {metric: {key: st.auc_interval(truths[key], own) for key, own in by_set.items()}
-            for metric, by_set in numbers.items()}
+def _on_sets(
+    measure: Callable[[Sequence[bool], list[float]], Measured], judged: Judged, metric: str
+) -> dict[str, Measured]:
+    """What is measured of a metric on each data set."""
+    return {name: measure(truth, values(scores[metric]))
+            for name, (truth, scores) in judged.items()}
 
 
 def _over(cells: Mapping[str, Cell], mean: str, kind: Kind = "number") -> dict[Column, Cell]:
@@ -132,9 +120,10 @@ def _over(cells: Mapping[str, Cell], mean: str, kind: Kind = "number") -> dict[C
             Column(mean, kind): average([*cells.values()])}
 
 
-def _auc(truths: Truths, rows: Rows, good: str, note: str) -> Table:
+def _auc(judged: Judged, rows: Rows, good: str, note: str) -> Table:
     """``good`` is what the label 1 means."""
-    sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}" for key, truth in truths.items())
+    sizes = ", ".join(f"{key} {sum(truth):,} of {len(truth):,}"
+                      for key, (truth, _) in judged.items())
     return Table.of(
         "auc", "ROC-AUC × 100", "metric", rows,
         f"In brackets: 95 % bootstrap intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed "
@@ -142,9 +131,10 @@ def _auc(truths: Truths, rows: Rows, good: str, note: str) -> Table:
     )
 
 
-def _comparison(truths: Truths, numbers: Numbers, against: str) -> Table:
-    lines = [(key, title(metric), *st.auc_difference(truth, own[key], numbers[against][key]))
-             for key, truth in truths.items() for metric, own in numbers.items()
+def _comparison(judged: Judged, against: str) -> Table:
+    lines = [(key, title(metric),
+              *st.auc_difference(truth, values(column), values(scores[against])))
+             for key, (truth, scores) in judged.items() for metric, column in scores.items()
              if metric != against]
     return Table(
         "comparison", f"ROC-AUC × 100 compared with {title(against)}",
@@ -157,13 +147,13 @@ def _comparison(truths: Truths, numbers: Numbers, against: str) -> Table:
     )
 
 
-def _calibration(truths: Truths, numbers: Numbers) -> Table:
-    rows: Rows = []
-    for metric, by_set in numbers.items():
-        raw = {key: calibration_error(truths[key], own) for key, own in by_set.items()}
-        stretched = {key: st.ece(truths[key], st.min_max(own)) for key, own in by_set.items()}
-        rows += [(title(metric), {Column("scores", "text"): how, **_over(errors, "average")})
-                 for how, errors in (("as they are", raw), ("stretched to [0, 1]", stretched))]
+def _calibration(judged: Judged, metrics: Sequence[str]) -> Table:
+    measures = {"as they are": calibration_error,
+                "stretched to [0, 1]": lambda truth, own: st.ece(truth, st.min_max(own))}
+    rows: Rows = [
+        (title(metric), {Column("scores", "text"): how,
+                         **_over(_on_sets(measure, judged, metric), "average")})
+        for metric in metrics for how, measure in measures.items()]
     return Table.of(
         "calibration", "Calibration", "metric", rows,
         f"Expected calibration error with {st.N_BINS} bins of equal width. \"Stretched\": the "
@@ -171,12 +161,10 @@ def _calibration(truths: Truths, numbers: Numbers) -> Table:
     )
 
 
-def _probabilities(truths: Truths, numbers: Numbers) -> list[Table]:
+def _probabilities(judged: Judged, metrics: Sequence[str]) -> list[Table]:
     """The calibration of metrics whose scores are probabilities; no table without such metrics."""
-    rows: Rows = [
-        (title(metric), _over({key: st.ece(truths[key], own) for key, own in by_set.items()},
-                              "mean"))
-        for metric, by_set in numbers.items() if entry(metric).probability]
+    rows: Rows = [(title(metric), _over(_on_sets(st.ece, judged, metric), "mean"))
+                  for metric in metrics if entry(metric).probability]
     return [Table.of(
         "calibration", "Calibration of probabilities", "metric", rows,
         f"Expected calibration error with {st.N_BINS} bins of equal width, without stretching the "
@@ -186,26 +174,24 @@ def _probabilities(truths: Truths, numbers: Numbers) -> list[Table]:
 
 def detection_table(name: str, heading: str, truth: Sequence[bool], scores: Scores) -> Table:
     """A row per metric: ROC-AUC, decisions at 0.5, and calibration error."""
+    rows: Rows = []
+    for metric, column in scores.items():
+        numbers = values(column)
+        rows.append((title(metric), {
+            Column("ROC-AUC", "hundred"): st.auc_interval(truth, numbers),
+            **{Column(name, "percent"): share for name, share in decided(truth, numbers).items()},
+            Column("average precision", "hundred"): st.average_precision(truth, numbers),
+            Column("ECE"): calibration_error(truth, numbers),
+            Column("no score", "count"): len(column) - len(known(column)),
+        }))
     return Table.of(
-        name, heading, "metric",
-        [(title(metric), _measured(truth, column)) for metric, column in scores.items()],
+        name, heading, "metric", rows,
         f"{sum(truth):,} of {len(truth):,} responses are consistent. In brackets: 95 % bootstrap "
         f"intervals ({st.N_BOOTSTRAP:,} resamples of responses, seed {st.SEED}). A score above "
         f"{st.THRESHOLD:g} counts as consistent. ECE is the expected calibration error "
         f"({st.N_BINS} bins) of the scores as they are. A response without a score counts as "
         f"{st.THRESHOLD:g}.",
     )
-
-
-def _measured(truth: Sequence[bool], column: Sequence[ScoreSummary | None]) -> dict[Column, Cell]:
-    numbers = values(column)
-    return {
-        Column("ROC-AUC", "hundred"): st.auc_interval(truth, numbers),
-        **{Column(name, "percent"): share for name, share in decided(truth, numbers).items()},
-        Column("average precision", "hundred"): st.average_precision(truth, numbers),
-        Column("ECE"): calibration_error(truth, numbers),
-        Column("no score", "count"): len(column) - len(known(column)),
-    }
 
 
 def decided(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, float]:
@@ -235,23 +221,17 @@ def detection_curves(sets: Judged) -> dict[str, Any]:
     curves: dict[str, Any] = {kind: {panel: {} for panel in sets} for kind in kinds}
     for panel, (truth, columns) in sets.items():
         for metric, column in columns.items():
-            for kind, series in _series(truth, values(column)).items():
-                curves[kind][panel][metric] = series
+            numbers = values(column)
+            curves["precision_recall"][panel][metric] = {
+                side: _points(st.precision_recall(truth, numbers, consistent=side == "consistent"))
+                for side in ("consistent", "inconsistent")}
+            curves["roc"][panel][metric] = {
+                **_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)}
+            curves["histogram"][panel][metric] = _histogram(truth, numbers)
+            if probable(numbers):
+                curves["reliability"][panel][metric] = [
+                    bin_._asdict() for bin_ in st.reliability(truth, numbers)]
     return curves
-
-
-def _series(truth: Sequence[bool], numbers: Sequence[float]) -> dict[str, Any]:
-    series: dict[str, Any] = {
-        "precision_recall": {
-            "consistent": _points(st.precision_recall(truth, numbers)),
-            "inconsistent": _points(st.precision_recall(truth, numbers, consistent=False)),
-        },
-        "roc": {**_points(st.roc_curve(truth, numbers)), "auc": st.roc_auc(truth, numbers)},
-        "histogram": _histogram(truth, numbers),
-    }
-    if probable(numbers):
-        series["reliability"] = [bin_._asdict() for bin_ in st.reliability(truth, numbers)]
-    return series
 
 
 def _points(curve: st.Curve) -> dict[str, list[float]]:

@@ -58,7 +58,7 @@ def fit(
     InputError: all labels are equal, scores fall as consistency rises, or the precision cannot be
     reached. MissingExtra: scikit-learn is not installed."""
     labels, values = st.checked(truth, scores)
-    fitted = _FITS[kind](labels, values)
+    fitted = _fitted(kind, labels, values)
     if st.roc_auc(labels, values) < 0.5 or fitted.get("slope", 0) < 0:
         raise InputError("higher scores go with inconsistent labels: do the labels mean the "
                          "opposite (1 is consistent)?")
@@ -69,14 +69,13 @@ def fit(
         **fitted)
 
 
-def _isotonic(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
-    isotonic = optional("sklearn.isotonic", "q2 calibrate", "scikit-learn", "meta")
-    model = isotonic.IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-    model.fit(values, labels.astype(float))
-    return {"x": tuple(model.X_thresholds_.tolist()), "y": tuple(model.y_thresholds_.tolist())}
-
-
-def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
+def _fitted(kind: Kind, labels: st.Bools, values: st.Floats) -> dict[str, Any]:
+    """What the kind of calibration learns: fields of :class:`Calibration`."""
+    if kind == "isotonic":
+        isotonic = optional("sklearn.isotonic", "q2 calibrate", "scikit-learn", "meta")
+        model = isotonic.IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+        model.fit(values, labels.astype(float))
+        return {"x": tuple(model.X_thresholds_.tolist()), "y": tuple(model.y_thresholds_.tolist())}
     linear_model = optional("sklearn.linear_model", "q2 calibrate", "scikit-learn", "meta")
     positive, negative = labels.sum(), (~labels).sum()
     target = np.where(labels, (positive + 1) / (positive + 2), 1 / (negative + 2))
@@ -86,9 +85,6 @@ def _platt(labels: st.Bools, values: st.Floats) -> dict[str, Any]:
         np.concatenate([values, values]).reshape(-1, 1), np.repeat([1, 0], len(values)),
         sample_weight=np.concatenate([target, 1 - target]))
     return {"slope": float(model.coef_[0, 0]), "intercept": float(model.intercept_[0])}
-
-
-_FITS = {"isotonic": _isotonic, "platt": _platt}
 
 
 def experiment(
@@ -149,7 +145,7 @@ def _cross_validated(
         except InputError:  # no threshold on the other parts reaches the precision
             threshold = float(values[others].max())
         calibration = replace(fitted, threshold=threshold,
-                              **_FITS[fitted.kind](labels[others], values[others]))
+                              **_fitted(fitted.kind, labels[others], values[others]))
         applied[part] = [calibration.apply(value) for value in values[part]]
         decided[part] = values[part] > threshold
     return applied, decided

@@ -210,7 +210,7 @@ def number_of(value: object, column: str, where: str) -> float | None:
         number = float(str(value))
     except ValueError:
         number = math.nan
-    if isinstance(value, bool) or not math.isfinite(number):
+    if not math.isfinite(number):
         raise InputError(f"{where}: the score (field {column!r}) is {value!r}, not a number")
     return number
 

@@ -93,11 +93,10 @@ def auc_interval(truth: ArrayLike, scores: ArrayLike) -> Interval:
 
 
 def auc_difference(truth: ArrayLike, first: ArrayLike, second: ArrayLike) -> tuple[Interval, float]:
-    """The AUC of the ``first`` scores minus that of the ``second``, on the same responses, and the
-    p-value of a test whether it differs from 0. The interval is that of a paired bootstrap. The
-    p-value is that of a two-sided permutation test, which swaps the ranks of the two metrics for
-    random responses (Bandos, Rockette and Gur, 2005); the lowest possible is
-    ``2 / (N_PERMUTATIONS + 1)``."""
+    """The AUC of the ``first`` scores minus that of the ``second`` on the same responses, with the
+    interval of a paired bootstrap, and the p-value of a test whether it differs from 0: a two-sided
+    permutation test, which swaps the ranks of the two metrics for random responses (Bandos,
+    Rockette and Gur, 2005). The lowest possible is ``2 / (N_PERMUTATIONS + 1)``."""
     labels, one = checked(truth, first)
     _, other = checked(truth, second)
     drawn = _of_both_classes(

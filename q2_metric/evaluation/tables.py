@@ -1,8 +1,5 @@
 """The result of an experiment, whose exact numbers are rounded only when they are shown, and its
-files: JSON (whole), CSV (one number a line), markdown, and LaTeX for papers that use the package
-booktabs."""
-
-from __future__ import annotations
+files: JSON (whole), CSV (one number a line), markdown, and LaTeX with the package booktabs."""
 
 import csv
 import io
@@ -13,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from q2_metric.evaluation.statistics import Interval
 from q2_metric.files import check_place, write_text
@@ -64,9 +61,8 @@ class Table:
     def of(
         cls, name: str, title: str, head: str,
         rows: Iterable[tuple[str, Mapping[Column, Cell]]], note: str = "",
-    ) -> Table:
-        """A table whose rows, at least one, all have the same columns. The first column, ``head``,
-        names the row."""
+    ) -> Self:
+        """A table of rows, at least one, with equal columns. The first, ``head``, names the row."""
         named = list(rows)
         return cls(name, title, (Column(head, "text"), *named[0][1]),
                    tuple((row, *cells.values()) for row, cells in named), note)

@@ -34,9 +34,8 @@ PLACING = frozenset("in near around by from to of".split())
 
 
 class PoolIndex:
-    """A knowledge pool prepared for comparison with dialogues. ``entity`` and ``domain`` hold, for
-    each snippet, its place in ``entities`` and ``domains``. ``vectors`` turns texts into unit
-    vectors."""
+    """A knowledge pool prepared for comparison with dialogues. ``entity`` and ``domain`` hold each
+    snippet's place in ``entities`` and ``domains``. ``vectors`` turns texts into unit vectors."""
 
     def __init__(self, pool: Pool, vectors: Any) -> None:
         self.pool = pool
@@ -56,8 +55,7 @@ class PoolIndex:
         """Cosine of the texts' mean with each snippet's question and answer: (snippets, 2)."""
         query = self._vectors(texts).mean(0)
         query = query / max(float(np.linalg.norm(query)), 1e-6)
-        similarities: Floats = np.stack([self.questions @ query, self.answers @ query], axis=1)
-        return similarities
+        return np.stack([self.questions @ query, self.answers @ query], axis=1)
 
 
 class BundledRanker:
@@ -98,11 +96,8 @@ def without(text: str, name: str | None) -> str:
     >>> without("Is there parking at A and B Guest House?", "A AND B GUEST HOUSE")
     'is there parking at'
     """
-    words, part = spoken_words(text), spoken_words(name or "")
-    for start in range(len(words) - len(part) + 1 if part else 0):
-        if words[start : start + len(part)] == part:
-            return " ".join(words[:start] + words[start + len(part) :])
-    return " ".join(words)
+    words, part = " ".join(spoken_words(text)), " ".join(spoken_words(name or ""))
+    return f" {words} ".replace(f" {part} ", " ", 1).strip() if part else words
 
 
 def last_words(dialogue: Dialogue, mentions: Iterable[NameMention]) -> list[str]:

@@ -95,8 +95,7 @@ class Detection(NamedTuple):
 
 
 def evaluate_detection(probabilities: Sequence[float], targets: Sequence[bool]) -> Detection:
-    """Evaluates P(needs knowledge) of each turn against its human label. InputError: there are no
-    turns, or the lengths differ."""
+    """Compares P(needs knowledge) with human labels. InputError: no turns, or lengths differ."""
     if not targets or len(probabilities) != len(targets):
         raise InputError(f"there are {len(probabilities)} decisions for {len(targets)} turns")
     said = [p > THRESHOLD for p in probabilities]
@@ -124,8 +123,7 @@ def train_detector(
     def loss_of(places: Sequence[int], rng: random.Random) -> torch.Tensor:
         logits = detector.encoder.logits([(turns.dialogues[i], "") for i in places])[:, 0]
         wanted = torch.tensor([float(turns.labels[i].target) for i in places], device=logits.device)
-        loss: torch.Tensor = F.binary_cross_entropy_with_logits(logits, wanted)
-        return loss
+        return F.binary_cross_entropy_with_logits(logits, wanted)
 
     def judge() -> float:
         found = detector.detect(dev.dialogues)

@@ -190,9 +190,8 @@ def _common_words(pool: Pool) -> frozenset[str]:
 
 
 def _forms(named: dict[Entity, str], common: frozenset[str]) -> _Forms:
-    """The full and the shortened form of each name, without blanks ("yalehotel", "yale"): the
-    letters of its words that are not common, and the entities with the share of the name that it
-    contains."""
+    """The full and the short form of each name, without blanks ("yalehotel", "yale"): the letters
+    of its words that are not common, and the entities with the share of the name that it has."""
     forms: _Forms = {}
     for entity, name in named.items():
         words = spoken_words(name)

@@ -4,8 +4,6 @@ They are measured on DSTC9 if it is here, otherwise on the validation dialogues 
 have no published figures. Rankers are the package's own and those of ``--trained``.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -52,8 +52,7 @@ class EntityGuided:
 def margin_of(ranker: Ranker) -> float | None:
     """A ranker that itself considers the mentioned entities has a small ``egr_margin``, so that
     reranking decides only between snippets with almost equal scores."""
-    margin: float | None = getattr(ranker, "egr_margin", None)
-    return margin
+    return getattr(ranker, "egr_margin", None)
 
 
 def hard_vote(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:

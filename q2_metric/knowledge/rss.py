@@ -60,8 +60,7 @@ class RssRanker:
         self.name = f"{'choice' if self._encoder.heads == CHOICE else 'rss'}:{self._encoder.name}"
 
     def rank(self, dialogues: Sequence[Dialogue], pool: Pool, k: int = TOP) -> list[list[Ranked]]:
-        """The ``k`` best snippets for each dialogue. RSS's scores are in [0, 2]; those of multiple
-        choice are logits."""
+        """The ``k`` best for each dialogue. Scores are in [0, 2]; of multiple choice, logits."""
         kept: Sequence[Sequence[Snippet]] = [pool.snippets for _ in dialogues]
         if self._first and self._narrow:
             first = self._first.rank(dialogues, pool, max(k, self._narrow))
@@ -88,8 +87,7 @@ def score(
 
 
 def draw(pool: Pool, gold: Snippet, count: int, rng: random.Random) -> list[Snippet]:
-    """Draws ``count`` snippets other than ``gold``, which is in the pool. A snippet may be drawn
-    twice."""
+    """Draws ``count`` snippets other than ``gold`` from its pool. A snippet may be drawn twice."""
     return rng.choices([snippet for snippet in pool if snippet is not gold], k=count)
 
 
@@ -136,8 +134,7 @@ def train_ensemble(
 ) -> list[Progress]:
     """Trains the seven rankers of the paper's ensemble (section 4.4) in subfolders of ``folder``:
     RSS from the first base (BERT), then multiple choice, three times from the second base (RoBERTa)
-    and three times from the first, each time with another seed. ``given`` goes to
-    :func:`train_rss`."""
+    and three times from the first, each with another seed. :func:`train_rss` gets ``given``."""
     first, second = bases
     seven: list[tuple[Kind, str, int]] = [
         ("rss", first, 0), *(("choice", base, i) for base in (second, first) for i in range(3))]

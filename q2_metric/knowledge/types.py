@@ -1,10 +1,8 @@
 """The data of knowledge selection, and the protocols of rankers and detectors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from q2_metric.errors import InputError
 
@@ -42,7 +40,7 @@ class Dialogue:
             raise InputError(f"dialogue {self.id or ''}".rstrip() + ": has no text")
 
     @classmethod
-    def of(cls, *texts: str, id: str | None = None) -> Dialogue:
+    def of(cls, *texts: str, id: str | None = None) -> Self:
         """Creates a dialogue whose speakers alternate; the last turn is the user's."""
         turns = (Turn(text, USER if (len(texts) - i) % 2 else SYSTEM)
                  for i, text in enumerate(texts))
@@ -58,8 +56,7 @@ class Dialogue:
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """An answer, and the question that it answers ("" for a plain passage). ``domain`` is "" if the
-    pool has no domains. ``entity_name`` is ``None`` if the snippet is about a whole domain
-    ("taxi")."""
+    pool has none. ``entity_name`` is ``None`` for a snippet about a whole domain ("taxi")."""
 
     domain: str
     entity_id: str
@@ -113,8 +110,7 @@ class Pool:
         return tuple(dict.fromkeys(snippet.domain for snippet in self.snippets))
 
     def find(self, key: Key, where: str = "") -> Snippet:
-        """The snippet with this key. InputError: there is no such domain, entity or document; the
-        message names ``where``."""
+        """The snippet with this key. InputError (with ``where``): no such domain, entity or doc."""
         if key in self.by_key:
             return self.by_key[key]
         domain, entity, doc = key

@@ -11,15 +11,7 @@ from typing import Any
 
 from q2_metric.data import readers
 from q2_metric.data.catalogue import folder, here
-from q2_metric.data.readers import (
-    REFERENCE,
-    SYSTEMS,
-    Labelled,
-    read_annotated,
-    read_dnli,
-    read_selected,
-    read_usr,
-)
+from q2_metric.data.readers import SYSTEMS, Labelled
 from q2_metric.evaluation import statistics as st
 from q2_metric.evaluation.agreement import average, decided, detection_curves
 from q2_metric.evaluation.reproduce.table import Figures, Key, PaperTable, Run, measured, where
@@ -64,7 +56,7 @@ def pairs(annotated: Sequence[Labelled]) -> list[tuple[int, int]]:
 
 def system_groups(run: Run) -> Groups:
     """The selected responses of each system, and a random sample (the paper's is not published)."""
-    selected, annotated = run.some(read_selected()), read_annotated()
+    selected, annotated = run.some(readers.read_selected()), readers.read_annotated()
     groups: Groups = {}
     for system in SYSTEMS:
         for kind in ("inconsistent", "consistent"):
@@ -78,7 +70,7 @@ def system_groups(run: Run) -> Groups:
 
 def human_groups(run: Run) -> Groups:
     """The human responses where dodecaDialogue's are (in)consistent, and a random sample."""
-    gold = [row for row in read_selected(said="gold") if row.system == "dodeca"]
+    gold = [row for row in readers.read_selected(said="gold") if row.system == "dodeca"]
     groups: Groups = {
         f"human, where dodeca is {kind}": run.some(
             [row.example for row in gold if row.consistent == (kind == "consistent")])
@@ -144,7 +136,7 @@ def _sizes(run: Run) -> dict[str, dict[str, str]]:
 
 
 def _responses(run: Run) -> Figures:
-    truth, scores = run.judged(read_selected(), ["q2", *BASELINES])
+    truth, scores = run.judged(readers.read_selected(), ["q2", *BASELINES])
     run.draw(detection_curves({f"{len(truth)} selected responses": (truth, scores)}))
     for metric, column in scores.items():
         numbers = values(column)
@@ -159,7 +151,7 @@ def _systems(run: Run) -> Figures:
 
 def _contexts(run: Run) -> tuple[list[tuple[int, int]], list[Example]]:
     """The annotated responses of at most ``limit`` contexts, and their :func:`pairs`."""
-    rows = read_annotated()
+    rows = readers.read_annotated()
     kept = [row for first in run.some(range(0, len(rows), len(SYSTEMS)))
             for row in rows[first : first + len(SYSTEMS)]]
     return pairs(kept), [row.example for row in kept]
@@ -195,7 +187,7 @@ def _smaller_systems(run: Run) -> Figures:
 
 
 def _other_knowledge(run: Run) -> Figures:
-    annotated = read_annotated()
+    annotated = readers.read_annotated()
     own = system_groups(run)["dodeca consistent"]
     groups = {f"{kind} dialogue": other_knowledge(own, annotated, same_dialogue=kind == "same")
               for kind in ("same", "other")}
@@ -239,7 +231,7 @@ def _length(run: Run) -> Figures:
 
 
 def _robustness(run: Run) -> Figures:
-    truth, scores = run.judged(read_selected(), ("q2", "overlap", "knowledge_bleu"), **V1)
+    truth, scores = run.judged(readers.read_selected(), ("q2", "overlap", "knowledge_bleu"), **V1)
     panel = f"{len(truth)} selected responses (v1)"
     curves = detection_curves({panel: (truth, scores)})
     lines: dict[str, Any] = {}
@@ -259,8 +251,8 @@ def _robustness(run: Run) -> Figures:
 def _usr(run: Run, first: bool) -> Figures:
     """Spearman's and Pearson's correlation with the mean rating of "Uses Knowledge"; in v1, a
     variant has 0 for responses without a question (section 6.3)."""
-    rated = run.some(read_usr(folder("usr") / "tc_usr_data.json",
-                              leave_out=() if first else (REFERENCE,)))
+    rated = run.some(readers.read_usr(
+        folder("usr") / "tc_usr_data.json", leave_out=() if first else (readers.REFERENCE,)))
     scores = run.scores([one.example for one in rated], ["q2"], **V1 if first else {})
     variants = ("", "0 without a question") if first else ("",)
     for (metric, column), variant in product(scores.items(), variants):
@@ -280,8 +272,8 @@ def _usr(run: Run, first: bool) -> Figures:
 def _dnli(run: Run, first: bool) -> Figures:
     """Accuracy: v1 over the pairs that are not neutral and have a question, EMNLP over all, with
     neutral pairs as inconsistent. NLI alone is right if it finds entailment in consistent pairs."""
-    read = run.some(read_dnli(folder("dnli") / "dialogue_nli_verified_test.jsonl",
-                              neutral=not first))
+    read = run.some(readers.read_dnli(
+        folder("dnli") / "dialogue_nli_verified_test.jsonl", neutral=not first))
     data = "DNLI, pairs that are not neutral" if first else "DNLI"
     settings: dict[str, Any] = {**(V1 if first else {}), "personal": "keep"}
     variants = {"": settings}

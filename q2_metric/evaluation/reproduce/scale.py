@@ -139,8 +139,7 @@ def _retrieval(run: Run) -> Figures:
 
 
 def utterances(text: str) -> list[tuple[int, int]]:
-    """The characters [start, end) of each non-empty line, which SCALE searches here instead of
-    sentences."""
+    """The characters [start, end) of each non-empty line: SCALE searches these, not sentences."""
     return [match.span() for match in re.finditer(r"[^\s](?:.*[^\s])?", text)]
 
 

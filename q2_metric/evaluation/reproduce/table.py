@@ -260,18 +260,15 @@ def _lines(
 ) -> list[tuple[Cell, ...]]:
     """Up to three rows of a table; ``models`` names those of the first two."""
     found = [cells.get(name, (None, None)) for name in columns]
+    pairs = [(number(own), other) for own, other in found]
     ours, theirs = (": ".join(filter(None, pair))
                     for pair in zip(("ours", "published"), models, strict=True))
     rows: list[tuple[str, list[Cell]]] = [
         (ours, [own for own, _ in found]), (theirs, [other for _, other in found]),
-        ("difference", [_difference(*cell) for cell in found])]
+        ("difference", [None if own is None or other is None else round(own - other, 9) + 0.0
+                        for own, other in pairs])]
     return [(*row, head, *values) for head, values in rows
             if any(value is not None for value in values)]
-
-
-def _difference(ours: Cell, theirs: float | None) -> float | None:
-    value = number(ours)
-    return None if value is None or theirs is None else round(value - theirs, 9) + 0.0
 
 
 def _models(metric: str, size: str, run: Run) -> str:
