@@ -24,18 +24,8 @@ from q2_metric.engine.result import SystemRun
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
-from q2_metric.report import MARK
+from q2_metric.report import MARK, systems
 from q2_metric.report.findings import DROPPED, MEANINGS, NO_SUPPORT, SIGNS, shipped, view
-from q2_metric.report.systems import (
-    Grouping,
-    SideBySide,
-    chosen,
-    compare_runs,
-    curves,
-    groupings,
-    places,
-    series,
-)
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.rows.writers import each_text
@@ -76,25 +66,26 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
 
 
 def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
-    steps = series([run.name for run in runs], [run.date for run in runs])
-    comparisons = compare_runs(runs, rows, neighbours=steps is not None)
+    steps = systems.series([run.name for run in runs], [run.date for run in runs])
+    comparisons = systems.compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
     shown = [score.name for run in runs for score in run.scores]
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
     verdicts = [VerdictCounts() for _ in runs]
-    for place, row in zip(places(runs), rows, strict=True):
+    for place, row in zip(systems.places(runs), rows, strict=True):
         verdicts[place].add(row)
     columns_shown = _facts(shown, measured)
     titles = list(columns_shown["titles"])
-    groups = groupings(runs, rows)
+    groups = systems.groupings(runs, rows)
     facts = {
         "systems": [run.name for run in runs],
         **columns_shown,
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
-        "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
+        "series": None if steps is None else {
+            **asdict(steps), "curves": systems.curves(runs, verdicts)},
         "groups": list(map(asdict, groups)),
-        "grouped": chosen(groups, runs),
+        "grouped": systems.chosen(groups, runs),
         # By system, the columns in whose means a response without a claim counts as 0.
         "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
                  for run in runs],
@@ -106,7 +97,7 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
         several=len(runs) > 1, comparisons=with_first, reach=_reach(with_first), mixed=_mixed(runs),
         signed=any(score.signature for run in runs for score in run.scores),
-        rows=json_rows(rows, places(runs), titles, measured, groups))
+        rows=json_rows(rows, systems.places(runs), titles, measured, groups))
 
 
 def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
@@ -169,7 +160,7 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
     return [name for name, known in signatures.items() if len(known - {""}) > 1]
 
 
-def _reach(comparisons: Sequence[SideBySide]) -> float:
+def _reach(comparisons: Sequence[systems.SideBySide]) -> float:
     """The right end of the axis of differences: all intervals fit."""
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
@@ -201,7 +192,7 @@ def flags(row: OutputRow) -> Flag:
 
 def json_rows(
     rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
-    measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
+    measured: Sequence[Collection[str]], groupings: Sequence[systems.Grouping] = (),
 ) -> Iterator[str]:
     """Yields each row as a line of JSON, ``[numbers, row]``.
 
