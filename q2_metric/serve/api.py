@@ -26,8 +26,9 @@ from q2_metric.errors import InputError, Q2Error, machine_fault
 from q2_metric.files import parse_json
 from q2_metric.metrics.groundedness import Groundedness, Stream
 from q2_metric.metrics.registry import signatures
-from q2_metric.rows.fields import CLAIMS, Layout, OutputRow, output_row
+from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row
+from q2_metric.scoring import claims
 from q2_metric.scoring.verdict import GATED
 from q2_metric.serve.gateways import decision, detection
 from q2_metric.serve.openapi import document
@@ -145,12 +146,12 @@ class Streams:
                 if length > LONGEST_ANSWER:
                     raise InputError(f"line {number}: the response has more than "
                                      f"{LONGEST_ANSWER:,} characters")
-                for one in await self._queue.call(stream.add, text):
-                    yield _event("claim", _claim(stream.example, one))
-            for one in await self._queue.call(stream.end):
-                yield _event("claim", _claim(stream.example, one))
+                for claim in _claims(stream, await self._queue.call(stream.add, text)):
+                    yield _event("claim", claim)
+            for claim in _claims(stream, await self._queue.call(stream.end)):
+                yield _event("claim", claim)
             assert stream.score is not None
-            row = output_row(0, stream.example, {GATED: stream.score}, Layout([GATED]))
+            row = output_row(0, stream.example, {GATED: stream.score}, [GATED])
             yield _event("score", {key: row[key] for key in (GATED, "reason", "parts", "claims")})
         except ClientDisconnect:
             pass
@@ -345,9 +346,8 @@ async def _lines(request: Request) -> _Lines:
             return
 
 
-def _claim(example: Example, judgement: Judgement) -> Any:
-    score = Score(example, None, (judgement,))
-    return output_row(0, example, {"scale": score}, Layout(["scale"]))[CLAIMS.name][0]
+def _claims(stream: Stream, judged: Sequence[Judgement]) -> list[dict[str, Any]]:
+    return claims(stream.example, {"scale": Score(stream.example, None, tuple(judged))})
 
 
 def _event(name: str, data: Any) -> str:

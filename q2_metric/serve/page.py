@@ -22,7 +22,6 @@ from q2_metric import scoring
 from q2_metric.errors import InputError, Q2Error, machine_fault
 from q2_metric.report.page import explanation as explained
 from q2_metric.report.page import source_hash
-from q2_metric.rows.fields import Layout, output_row
 from q2_metric.serve.queue import LONGEST_ANSWER, LONGEST_SOURCES
 from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.text.citations import has_labels
@@ -61,8 +60,9 @@ class Explainer:
         _check("question", question, LONGEST_ANSWER, blank=True)
         example = scoring.given(answer, passages(sources), None, "this page", question)
         with self._lock:
-            [scores] = scoring.score(self.metrics, [example], evidence=True)
-        return output_row(0, example, scores, Layout(list(scores), texts=True))
+            scored = scoring.ScoredRows.over(self.metrics, [example], evidence=True)
+        [row] = scored.explanations(texts=True)
+        return row
 
     def page(self, row: dict[str, Any]) -> str:
         """The HTML page of an output row, as ``q2 report`` shows it."""
