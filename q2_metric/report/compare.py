@@ -1,8 +1,6 @@
 """Compares the scores of systems by paired differences: for the page, the gate and the tables of
 ``q2 compare``."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import defaultdict

@@ -8,12 +8,10 @@
     a metric fails on it      ``fault``          left out, and reported
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry, entry
@@ -79,7 +77,7 @@ class Outcome:
     unanswered: int = 0
 
     @classmethod
-    def of(cls, score: Score, name: str) -> Outcome:
+    def of(cls, score: Score, name: str) -> Self:
         metric = entry(name)
         how = [item.how for item in score.evidence if isinstance(item, Comparison)]
         return cls(metric, {column.name: column.of(score) for column in metric.columns},
