@@ -40,21 +40,16 @@ SHOWN_OPTIONS = shared.all_options(
                  help="Draw the figures in this folder, as PNG and SVG."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
-OUTPUT_OPTIONS = shared.all_options(
-    click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
-                 help="Write the results as .json, .csv, .md or .tex; may be repeated."),
-    SHOWN_OPTIONS,
-)
-FOREIGN_OPTIONS = shared.all_options(
+EXPERIMENT_OPTIONS = shared.all_options(
     click.option("--scores", "scores_file", metavar="FILE", type=Read(),
                  help="A file with scores of your own metric, which the results then include."),
     shared.format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: a column of scores; may be repeated."),
+    click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
+                 help="Write the results as .json, .csv, .md or .tex; may be repeated."),
+    SHOWN_OPTIONS, shared.CACHE_OPTIONS, shared.MODEL_OPTIONS,
 )
-EXPERIMENT_OPTIONS = shared.all_options(
-    shared.metrics_option(), FOREIGN_OPTIONS, OUTPUT_OPTIONS, shared.CACHE_OPTIONS,
-    shared.MODEL_OPTIONS)
 
 
 @click.group("meta-eval", cls=Group)
@@ -66,6 +61,7 @@ def meta_eval() -> None:
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC",
               help="The metric to compare with.  [default: knowledge_f1]")
+@shared.metrics_option()
 @EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
@@ -85,6 +81,7 @@ def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
 @meta_eval.command("dev")
 @click.option("--limit", type=click.IntRange(min=2), metavar="N",
               help="Read at most N rows of each set.")
+@shared.metrics_option()
 @EXPERIMENT_OPTIONS
 def dev(limit: int | None, **options: Any) -> None:
     """Measure ROC-AUC and calibration on development sets, beside simple word overlap.
@@ -116,10 +113,7 @@ def _beside_overlap(sets: agreement.Sets, options: dict[str, Any]) -> scores.Sco
               help="For rss-egr: a trained ranker, detector or responder; may be repeated.")
 @click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
               help="A trained ranker reads only the N snippets that the ranker bundled keeps.")
-@FOREIGN_OPTIONS
-@OUTPUT_OPTIONS
-@shared.CACHE_OPTIONS
-@shared.MODEL_OPTIONS
+@EXPERIMENT_OPTIONS
 def reproduce(
     names: tuple[str, ...], listed: bool, every: bool, limit: int | None, **options: Any
 ) -> None:
