@@ -89,26 +89,25 @@ def systems_table(result: SystemRun) -> Table:
     # Titles are wrapped only between words.
     words = [word for system in result.scores for word in title(system.name).split()]
     table.add_column("metric", min_width=max(map(len, words), default=0))
-    rows = [_numbers(system) for system in result.scores]
-    shown = [heading for heading in _TITLES if heading in ("mean", "n")
-             or any(row[heading] != NONE for row in rows)]
-    for heading in shown:  # numbers are not broken
-        lines = "\n".join([heading, *(row[heading] for row in rows)]).split("\n")
-        table.add_column(heading, justify="right", no_wrap=True, vertical="top",
-                         min_width=max(map(len, lines)))
-    for system, row in zip(result.scores, rows, strict=True):
-        table.add_row(safe_text(title(system.name)), *(row[heading] for heading in shown))
+    shown = []
+    for heading, *cells in zip(_TITLES, *map(_numbers, result.scores), strict=True):
+        if heading in ("mean", "n") or any(cell != NONE for cell in cells):
+            lines = "\n".join([heading, *cells]).split("\n")  # numbers are not broken
+            table.add_column(heading, justify="right", no_wrap=True, vertical="top",
+                             min_width=max(map(len, lines)))
+            shown.append(cells)
+    for system, *row in zip(result.scores, *shown, strict=True):
+        table.add_row(safe_text(title(system.name)), *row)
     return table
 
 
 _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\nclaim", "n")
 
 
-def _numbers(system: SystemScore) -> dict[str, str]:
+def _numbers(system: SystemScore) -> tuple[str, ...]:
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
-    cells = (value(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}")
-    return dict(zip(_TITLES, cells, strict=True))
+    return value(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}"
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
