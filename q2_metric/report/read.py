@@ -186,7 +186,7 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     columns = registry.columns(every)
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and settings.get("raw_csv") is not True
-    for record in records(path, shown(path), form):
+    for record in records(path, form):
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
             raise InputError(f"{where}: {problem.removesuffix('; the last is read')}")

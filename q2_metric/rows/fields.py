@@ -135,7 +135,6 @@ OTHER = Field("other", "json", lambda row: dict(row.other))
 TEXT_FIELDS = (*fields_of(Example, "question", "response", "knowledge", "history"),
                PASSAGES, OTHER, *fields_of(Example, "label"))
 """Fields that repeat the row that was scored. ``label`` is the human label."""
-TEXTS = tuple(field.name for field in TEXT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def read_rows(
         MissingExtra: a parquet file needs pyarrow.
     """
     name = shown(path)
-    given = iter(records(path, name, form) if given is None else given)
+    given = iter(records(path, form) if given is None else given)
     first = list(islice(given, PEEKED))
     if not first:
         return
