@@ -8,7 +8,6 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -172,7 +171,6 @@ class Api:
         self.streams = Streams(metrics, self.queue)
         self.server, self.key = server, key
         self.document = document(self.layout, __version__)
-        self.scores: asyncio.Task[None] | None = None
 
     def app(self) -> Starlette:
         assert self.key or self.server
@@ -192,20 +190,11 @@ class Api:
             ],
             middleware=[Middleware(self.numbers.middleware)],
             exception_handlers={HTTPException: _refused},
-            lifespan=self._lifespan)
-
-    @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        async with self.queue.open() as self.scores:
-            yield
-
-    @property
-    def alive(self) -> bool:
-        return self.scores is not None and not self.scores.done()
+            lifespan=lambda _app: self.queue.open())
 
     async def health(self, _request: Request) -> Response:
-        return JSONResponse({"status": "ok" if self.alive else "broken", "version": __version__},
-                            200 if self.alive else 503)
+        status, code = ("ok", 200) if self.queue.alive else ("broken", 503)
+        return JSONResponse({"status": status, "version": __version__}, code)
 
     async def openapi(self, _request: Request) -> Response:
         return JSONResponse(self.document)
