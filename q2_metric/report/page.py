@@ -4,20 +4,18 @@ It contains the scores and rows as JSON, which the scripts in this folder show. 
 temporary file and are written one by one, so the memory does not grow with their number.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import IntFlag
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from q2_metric._version import __version__
 from q2_metric.engine.result import SystemRun
@@ -31,9 +29,6 @@ from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.rows.writers import each_text
 from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.scoring.verdict import GATED, VerdictCounts, unsupported
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
@@ -133,13 +128,14 @@ def _page(facts: Mapping[str, Any], **values: Any) -> Iterator[str]:
         names += ["runs.js", "agree.js", "groups.js", "label.js", "browse.js"]
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
-    return map(safe, _environment().get_template("page.html.j2").generate(
+    return map(safe, _template()(
         {"alone": False, **facts, **values}, facts=facts, scripts=scripts, style=style,
         mark=MARK, dash=NONE, version=__version__))
 
 
 @cache
-def _environment() -> Environment:
+def _template() -> Callable[..., Iterator[str]]:
+    """A function that yields the page in pieces, from the values that its template needs."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -148,7 +144,7 @@ def _environment() -> Environment:
     environment.filters |= {"number": number, "signed": _signed, "percent": percent,
                             "count": "{:,}".format, "shortened": shortened, "json": to_json,
                             "source_hash": source_hash}
-    return environment
+    return environment.get_template("page.html.j2").generate
 
 
 def _mixed(runs: Sequence[SystemRun]) -> list[str]:
