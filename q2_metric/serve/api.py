@@ -105,70 +105,15 @@ class Numbers:
         return "\n".join(lines) + "\n"
 
 
-class Streams:
-    """Opens streams for the metric groundedness, if it is among the metrics."""
-
-    def __init__(self, metrics: Sequence[Metric], queue: ScoringQueue) -> None:
-        self._metric = next((one for one in metrics if isinstance(one, Groundedness)), None)
-        self._queue, self._open = queue, 0
-
-    async def reply(self, request: Request) -> StreamingResponse:
-        """Server-sent events: ``claim`` for each claim, then ``score``, or ``error``. HTTPException
-        if the first line of the body is no row."""
-        if self._metric is None:
-            raise HTTPException(400, "Streams need the metric groundedness: start the server with "
-                                "--metrics groundedness.")
-        check_type(request, MEDIA_TYPE, f"lines of JSON, with Content-Type: {MEDIA_TYPE}")
-        if self._open >= MOST_STREAMS:
-            raise HTTPException(429, "Too many streams are open. Try again later.",
-                                headers={"Retry-After": "5"})
-        lines = _lines(request)
-        try:
-            example = row_of("line 1", (await anext(lines))[1], need_response=False)
-        except (InputError, StopAsyncIteration) as error:
-            raise HTTPException(400, str(error) or "The body is empty.") from error
-        if isinstance(example, BadRow):
-            raise HTTPException(400, example.error)
-        return _Events(
-            self._events(self._metric.stream(example), lines), media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-
-    async def _events(self, stream: Stream, lines: _Lines) -> AsyncIterator[str]:
-        length = 0
-        self._open += 1
-        try:
-            async for number, line in lines:
-                text = line.get("text") if isinstance(line, Mapping) else None
-                if not isinstance(text, str):
-                    raise InputError(f'line {number} is not an object such as {{"text": "…"}}')
-                length += len(text)
-                if length > LONGEST_ANSWER:
-                    raise InputError(f"line {number}: the response has more than "
-                                     f"{LONGEST_ANSWER:,} characters")
-                for claim in _claims(stream, await self._queue.call(stream.add, text)):
-                    yield _event("claim", claim)
-            for claim in _claims(stream, await self._queue.call(stream.end)):
-                yield _event("claim", claim)
-            assert stream.score is not None
-            row = output_row(0, stream.example, {GATED: stream.score}, [GATED])
-            yield _event("score", {key: row[key] for key in (GATED, "reason", "parts", "claims")})
-        except ClientDisconnect:
-            pass
-        except Exception as error:  # the server continues
-            yield _event("error", {"error": _words(error)})
-        finally:
-            self._open -= 1
-
-
 class Api:
     """The routes. ``key`` is the API key; "" lets every request in that :class:`Guard` lets in,
-    which needs the ``server``."""
+    which needs the ``server``. ``streams`` counts the open streams."""
 
     def __init__(self, metrics: Sequence[Metric], server: Server | None, key: str) -> None:
         self.layout = Layout([metric.name for metric in metrics])
         self.signatures = signatures({metric.name: metric.signature for metric in metrics})
         self.queue, self.numbers = ScoringQueue(metrics), Numbers()
-        self.streams = Streams(metrics, self.queue)
+        self.streams = 0
         self.server, self.key = server, key
         self.document = document(self.layout, __version__)
 
@@ -181,7 +126,7 @@ class Api:
                 Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
                 Mount("/v1", middleware=[guard], routes=[
                     self._post("/score", self._results),
-                    Route("/stream", self.streams.reply, methods=["POST"]),
+                    Route("/stream", self.stream, methods=["POST"]),
                     Route("/metrics", self.metrics),
                     self._post("/chat/completions", detection),
                 ]),
@@ -202,6 +147,54 @@ class Api:
     async def metrics(self, _request: Request) -> Response:
         return PlainTextResponse(self.numbers.text(self.queue),
                                  media_type="text/plain; version=0.0.4")
+
+    async def stream(self, request: Request) -> StreamingResponse:
+        """Server-sent events: ``claim`` for each claim, then ``score``, or ``error``. HTTPException
+        if the metrics lack groundedness, or the first line of the body is no row."""
+        metric = next((one for one in self.queue.metrics if isinstance(one, Groundedness)), None)
+        if metric is None:
+            raise HTTPException(400, "Streams need the metric groundedness: start the server with "
+                                "--metrics groundedness.")
+        check_type(request, MEDIA_TYPE, f"lines of JSON, with Content-Type: {MEDIA_TYPE}")
+        if self.streams >= MOST_STREAMS:
+            raise HTTPException(429, "Too many streams are open. Try again later.",
+                                headers={"Retry-After": "5"})
+        lines = _lines(request)
+        try:
+            example = row_of("line 1", (await anext(lines))[1], need_response=False)
+        except (InputError, StopAsyncIteration) as error:
+            raise HTTPException(400, str(error) or "The body is empty.") from error
+        if isinstance(example, BadRow):
+            raise HTTPException(400, example.error)
+        return _Events(
+            self._events(metric.stream(example), lines), media_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+    async def _events(self, stream: Stream, lines: _Lines) -> AsyncIterator[str]:
+        length = 0
+        self.streams += 1
+        try:
+            async for number, line in lines:
+                text = line.get("text") if isinstance(line, Mapping) else None
+                if not isinstance(text, str):
+                    raise InputError(f'line {number} is not an object such as {{"text": "…"}}')
+                length += len(text)
+                if length > LONGEST_ANSWER:
+                    raise InputError(f"line {number}: the response has more than "
+                                     f"{LONGEST_ANSWER:,} characters")
+                for claim in _claims(stream, await self.queue.call(stream.add, text)):
+                    yield _event("claim", claim)
+            for claim in _claims(stream, await self.queue.call(stream.end)):
+                yield _event("claim", claim)
+            assert stream.score is not None
+            row = output_row(0, stream.example, {GATED: stream.score}, [GATED])
+            yield _event("score", {key: row[key] for key in (GATED, "reason", "parts", "claims")})
+        except ClientDisconnect:
+            pass
+        except Exception as error:  # the server continues
+            yield _event("error", {"error": _words(error)})
+        finally:
+            self.streams -= 1
 
     async def _results(self, given: Any, score: ScoreRows) -> dict[str, Any]:
         return {"results": await score(given_rows(given)), "signatures": self.signatures}
