@@ -211,7 +211,7 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
                            label=options["label"])
     rows = fitting.read_labelled(file, columns_read, options["form"])
     source = metric_source(metric[0], options)
-    columns = scores.ScoreColumns([source], bar_of(options))
+    columns = scores.ScoreColumns([source], options["bar"])
     # Responses without a score are left out. (Q² without its fallback has no score for some.)
     found = scores.known(columns.scores([row.example for row in rows])[metric[0]])
     truth, values = [rows[i].consistent for i in found], list(found.values())
@@ -225,9 +225,9 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
 
 
 def prepare(options: dict[str, Any], name: str) -> None:
-    """Checks the outputs before the scoring, which may take hours, and adds the cache (``kept``) to
-    the options. Raises InputError if an output cannot be written or options do not fit together,
-    and MissingExtra if a package is missing."""
+    """Checks the outputs before the scoring, which may take hours, and adds the cache (``kept``)
+    and the progress bar (``bar``) to the options. Raises InputError if an output cannot be written
+    or options do not fit together, and MissingExtra if a package is missing."""
     for path in options["outs"]:
         check_place(path, SUFFIXES)
     if options["figures"] and not overwriting():
@@ -240,6 +240,8 @@ def prepare(options: dict[str, Any], name: str) -> None:
     if bool(options.get("score_columns")) != bool(options.get("scores_file")):
         raise InputError("--scores FILE and --column COL belong together; name both")
     options["kept"] = Cache(shared.cache_file(options), warn=warn)
+    shows = commands.on_terminal() and not options["quiet"]
+    options["bar"] = progress_bar if shows else scores.silent
 
 
 def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> scores.ScoreColumns:
@@ -259,7 +261,7 @@ def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> scores.Sc
             name, options if reading == scores.USUAL else {**options, "support": reading})))
 
     return scores.ScoreColumns(
-        [*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
+        [*map(ours, options["metrics"]), *foreign], options["bar"], reading)
 
 
 def metric_source(name: str, options: Mapping[str, Any]) -> scores.MetricSource:
@@ -267,10 +269,6 @@ def metric_source(name: str, options: Mapping[str, Any]) -> scores.MetricSource:
     made_from = entry(name).request(options["preset"], shared.load_keywords(options))
     return scores.MetricSource(
         name, lambda: shared.load([name], options)[0], options["kept"], made_from)
-
-
-def bar_of(options: Mapping[str, Any]) -> scores.Bar:
-    return progress_bar if commands.on_terminal() and not options["quiet"] else scores.silent
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:
