@@ -14,15 +14,7 @@ from typing import Self
 
 from q2_metric.metrics.bootstrap import bootstrap_interval
 from q2_metric.metrics.registry import columns, of_column
-from q2_metric.scoring.outcome import (
-    NO_CLAIM,
-    SHARES,
-    NoClaim,
-    Outcome,
-    check_no_claim,
-    merged,
-    share_names,
-)
+from q2_metric.scoring.outcome import SHARES, NoClaim, Outcome, check_no_claim, merged, share_names
 from q2_metric.types import Metric, Score, SystemScore
 
 
@@ -62,7 +54,7 @@ class Aggregate:
     It needs 8 bytes for each response and mean. The columns of ``metrics`` exist without rows.
     InputError: ``no_claim`` is neither "zero" nor "exclude"."""
 
-    def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
+    def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim | None = None) -> None:
         names = list(metrics)
         self.no_claim = check_no_claim(no_claim)
         self._values = {name: array("d") for name in (*columns(names), *share_names(names))}
@@ -119,7 +111,7 @@ class Aggregate:
 
 
 def system_score(
-    column: str, scores: Sequence[Score], signature: str, *, no_claim: NoClaim = NO_CLAIM
+    column: str, scores: Sequence[Score], signature: str, *, no_claim: NoClaim | None = None
 ) -> SystemScore:
     """The mean of the responses' scores, with shares of responses and confidence interval.
 
