@@ -3,8 +3,6 @@
 The jsonl rows, the csv header, the parquet schema and the readers of outputs use these definitions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ class Field:
     name: str
     form: Form
     of: Callable[[Any], Any] = lambda _item: None
-    fields: tuple[Field, ...] = ()
+    fields: tuple["Field", ...] = ()
     kind: type = object
 
     def value(self, item: Any) -> Any:
@@ -135,6 +133,7 @@ OTHER = Field("other", "json", lambda row: dict(row.other))
 TEXT_FIELDS = (*fields_of(Example, "question", "response", "knowledge", "history"),
                PASSAGES, OTHER, *fields_of(Example, "label"))
 """Fields that repeat the row that was scored. ``label`` is the human label."""
+TEXTS = tuple(field.name for field in TEXT_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
