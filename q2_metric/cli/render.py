@@ -19,8 +19,7 @@ from q2_metric.engine.result import SystemRun
 from q2_metric.evaluation.tables import Report
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
-from q2_metric.rows.plain import NONE, percent
-from q2_metric.rows.plain import number as value
+from q2_metric.rows.plain import NONE, number, percent
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
@@ -107,7 +106,7 @@ _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\n
 def _numbers(system: SystemScore) -> tuple[str, ...]:
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
-    return value(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}"
+    return number(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}"
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
@@ -119,7 +118,7 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
     for value_, systems in groups.items():
         scores = {system.name: system for system in systems}
         table.add_row(safe_text(value_), f"{max((system.n for system in systems), default=0):,}",
-                      *(value(scores[name].value) if name in scores else NONE for name in names))
+                      *(number(scores[name].value) if name in scores else NONE for name in names))
     return table
 
 

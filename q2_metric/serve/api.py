@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -60,7 +60,6 @@ _METRICS = (
 )
 
 _LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class Numbers:
@@ -224,7 +223,7 @@ class Api:
             self.numbers.samples[f'q2_rows_total{{result="{kind}"}}'] += 1
         return results
 
-    async def _unless_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
+    async def _unless_gone(self, request: Request, work: Coroutine[Any, Any, Any]) -> Any:
         """What ``work`` returns. It is cancelled if the client disconnects or waits too long."""
         task, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(request))
         try:

@@ -20,8 +20,7 @@ from starlette.routing import Mount, Route
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, Q2Error, machine_fault
-from q2_metric.report.page import explanation as explained
-from q2_metric.report.page import source_hash
+from q2_metric.report.page import explanation, source_hash
 from q2_metric.serve.queue import LONGEST_ANSWER, LONGEST_SOURCES
 from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.text.citations import has_labels
@@ -66,7 +65,7 @@ class Explainer:
 
     def page(self, row: dict[str, Any]) -> str:
         """The HTML page of an output row, as ``q2 report`` shows it."""
-        return explained(row, [metric.signature for metric in self.metrics])
+        return explanation(row, [metric.signature for metric in self.metrics])
 
 
 def passages(sources: str) -> str | list[str]:
@@ -111,7 +110,7 @@ def page(explainer: Explainer, server: Server) -> Starlette:
     async def hint(_request: Request) -> Response:
         return _message(_HINT)
 
-    async def explanation(request: Request) -> Response:
+    async def explain(request: Request) -> Response:
         fields = await _fields(request)
         try:
             found = await run_in_threadpool(lambda: explainer.page(explainer.row(**fields)))
@@ -126,7 +125,7 @@ def page(explainer: Explainer, server: Server) -> Starlette:
         return _shown(found, "sandbox allow-scripts; frame-ancestors 'self'")
 
     routes = [Route("/", form), Route("/explanation", hint),
-              Route("/explanation", explanation, methods=["POST"])]
+              Route("/explanation", explain, methods=["POST"])]
     guard = Middleware(Guard, check=server.check)
     return Starlette(routes=[Mount("/", routes=routes, middleware=[guard])],
                      exception_handlers={HTTPException: _refused})
