@@ -54,9 +54,15 @@ class Explainer:
     def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
         """An answer's output row as ``q2 score --out`` writes it, with the texts and the evidence.
         Raises InputError if a text is too long, not Unicode or, except the question, blank."""
-        _check("answer", answer, LONGEST_ANSWER)
-        _check("sources", sources, LONGEST_SOURCES)
-        _check("question", question, LONGEST_ANSWER, blank=True)
+        for name, text, longest in (
+            ("answer", answer, LONGEST_ANSWER), ("sources", sources, LONGEST_SOURCES),
+            ("question", question, LONGEST_ANSWER),
+        ):
+            if is_blank(text) and name != "question":
+                raise InputError(f"The field “{name}” is empty.")
+            if len(text) > longest:
+                raise InputError(f"The field “{name}” has {len(text):,} characters; this page "
+                                 f"takes at most {longest:,}. Use q2 score for longer texts.")
         example = scoring.given(answer, passages(sources), None, "this page", question)
         with self._lock:
             scored = scoring.ScoredRows.over(self.metrics, [example], evidence=True)
@@ -89,14 +95,6 @@ def passages(sources: str) -> str | list[str]:
         else:
             found.append(line)
     return found
-
-
-def _check(name: str, text: str, longest: int, *, blank: bool = False) -> None:
-    if is_blank(text) and not blank:
-        raise InputError(f"The field “{name}” is empty.")
-    if len(text) > longest:
-        raise InputError(f"The field “{name}” has {len(text):,} characters; this page takes at "
-                         f"most {longest:,}. Use q2 score for longer texts.")
 
 
 def page(explainer: Explainer, server: Server) -> Starlette:
