@@ -72,8 +72,8 @@ class Aggregate:
             if value is not None:
                 values.append(value)
         for outcome in outcomes:
-            self._questions += outcome.questions
-            self._unanswered += outcome.unanswered
+            self._questions += len(outcome.answers)
+            self._unanswered += outcome.answers.count("no_answer")
 
     def mean(self, name: str) -> Mean:
         """The mean of a score column ("q2"), or a share of responses ("no_claim")."""
