@@ -114,15 +114,16 @@ class Api:
         self.queue, self.numbers = ScoringQueue(metrics), Numbers()
         self.streams = 0
         self.server, self.key = server, key
-        self.document = document(self.layout, __version__)
 
     def app(self) -> Starlette:
         assert self.key or self.server
         guard = Middleware(Guard, check=self.server.check if self.server and not self.key
                            else partial(_check_key, self.key.encode()))
+        described = JSONResponse(document(self.layout, __version__))
         return Starlette(
             routes=[
-                Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
+                Route("/v1/health", self.health),
+                Route("/openapi.json", described, methods=["GET"]),
                 Mount("/v1", middleware=[guard], routes=[
                     self._post("/score", self._results),
                     Route("/stream", self.stream, methods=["POST"]),
@@ -139,9 +140,6 @@ class Api:
     async def health(self, _request: Request) -> Response:
         status, code = ("ok", 200) if self.queue.alive else ("broken", 503)
         return JSONResponse({"status": status, "version": __version__}, code)
-
-    async def openapi(self, _request: Request) -> Response:
-        return JSONResponse(self.document)
 
     async def metrics(self, _request: Request) -> Response:
         return PlainTextResponse(self.numbers.text(self.queue),

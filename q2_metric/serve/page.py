@@ -4,7 +4,6 @@ import logging
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
@@ -30,7 +29,6 @@ from q2_metric.types import Metric
 _LOG = logging.getLogger(__name__)
 _FIELDS = ("answer", "sources", "question")
 _FORM = "application/x-www-form-urlencoded"
-_HINT = "Enter an answer and its sources. The result appears here."
 
 
 def _read(name: str) -> str:
@@ -101,12 +99,8 @@ def page(explainer: Explainer, server: Server) -> Starlette:
     """The pages at ``/`` and ``/explanation``."""
     html = _read("form.html").replace("{style}", _STYLE).replace("{script}", _SCRIPT)
 
-    async def form(_request: Request) -> Response:
-        return _shown(html, f"{_BARE}; script-src {source_hash(_SCRIPT)}; frame-src 'self'; "
-                      "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-
-    async def hint(_request: Request) -> Response:
-        return _message(_HINT)
+    form = _shown(html, f"{_BARE}; script-src {source_hash(_SCRIPT)}; frame-src 'self'; "
+                  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 
     async def explain(request: Request) -> Response:
         fields = await _fields(request)
@@ -122,7 +116,8 @@ def page(explainer: Explainer, server: Server) -> Starlette:
         # opened outside the frame of the form.
         return _shown(found, "sandbox allow-scripts; frame-ancestors 'self'")
 
-    routes = [Route("/", form), Route("/explanation", hint),
+    hint = _message("Enter an answer and its sources. The result appears here.")
+    routes = [Route("/", form, methods=["GET"]), Route("/explanation", hint, methods=["GET"]),
               Route("/explanation", explain, methods=["POST"])]
     guard = Middleware(Guard, check=server.check)
     return Starlette(routes=[Mount("/", routes=routes, middleware=[guard])],
@@ -131,8 +126,8 @@ def page(explainer: Explainer, server: Server) -> Starlette:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    missing = error.status_code == HTTPStatus.NOT_FOUND
-    shown = _message("There is no such page." if missing else error.detail, error.status_code)
+    words = "There is no such page." if error.status_code == 404 else error.detail
+    shown = _message(words, error.status_code)
     shown.headers.update(error.headers or {})
     return shown
 
