@@ -47,20 +47,6 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     """Writes the report page; an existing page is replaced only when the new one is complete.
     ``rows`` are those of all systems, one system after the other; they are iterated several times.
     Raises InputError if the file cannot be written."""
-    with replacing(Path(path)) as unfinished, \
-            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines(_rendered(runs, rows))
-
-
-def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
-    """The HTML of a page that shows a single response and, below it, signatures."""
-    measured = [shipped().covers(signatures)]
-    facts = {"alone": True, **_facts([name for name in columns() if name in row], measured)}
-    rows = json_rows([row], [0], list(facts["titles"]), measured)
-    return "".join(_page(facts, rows=rows, signatures=signatures))
-
-
-def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
     steps = systems.series([run.name for run in runs], [run.date for run in runs])
     comparisons = systems.compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
@@ -69,12 +55,10 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
     verdicts = [VerdictCounts() for _ in runs]
     for place, row in zip(systems.places(runs), rows, strict=True):
         verdicts[place].add(row)
-    columns_shown = _facts(shown, measured)
-    titles = list(columns_shown["titles"])
     groups = systems.groupings(runs, rows)
-    facts = {
+    facts: dict[str, Any] = {
         "systems": [run.name for run in runs],
-        **columns_shown,
+        **_facts(shown, measured),
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
         "series": None if steps is None else {
@@ -85,14 +69,25 @@ def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[
         "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
                  for run in runs],
     }
-    return _page(
+    page = _page(
         facts, runs=runs, verdicts=verdicts, gated=GATED,
         # The newest of dated runs or checkpoints comes first, and is compared.
         order=list(range(len(runs)))[::-1 if steps else 1],
         versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
         several=len(runs) > 1, comparisons=with_first, reach=_reach(with_first), mixed=_mixed(runs),
         signed=any(score.signature for run in runs for score in run.scores),
-        rows=json_rows(rows, systems.places(runs), titles, measured, groups))
+        rows=json_rows(rows, systems.places(runs), list(facts["titles"]), measured, groups))
+    with replacing(Path(path)) as unfinished, \
+            open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(page)
+
+
+def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
+    """The HTML of a page that shows a single response and, below it, signatures."""
+    measured = [shipped().covers(signatures)]
+    facts = {"alone": True, **_facts([name for name in columns() if name in row], measured)}
+    rows = json_rows([row], [0], list(facts["titles"]), measured)
+    return "".join(_page(facts, rows=rows, signatures=signatures))
 
 
 def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
@@ -200,8 +195,10 @@ def json_rows(
     for index, (row, place) in enumerate(zip(rows, places, strict=True)):
         shown = {**view(row, measured[place]), "system": place}
         for field in ("questions", "claims"):
-            if shown.get(field):
-                shown[field] = list(map(_slim, shown[field]))
+            if shown.get(field):  # without null values, and ``plain``, which the row repeats
+                shown[field] = [{name: value for name, value in item.items()
+                                 if value is not None and name != "plain"}
+                                for item in shown[field]]
         label = row.get("label")
         failed = unsupported(shown.get("claims") or ())
         numbers = [place, int(flags(shown)), None if label is None else int(label),
@@ -209,11 +206,6 @@ def json_rows(
                    *(row.get(name) for name in columns),
                    *(grouping.bits(row) for grouping in groupings)]
         yield f"{',' * bool(index)}\n[{to_json(numbers)},{to_json(shown)}]"
-
-
-def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves out null values, and ``plain``, because the row's own ``plain`` repeats it."""
-    return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
 def to_json(value: object) -> str:
