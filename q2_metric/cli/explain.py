@@ -67,9 +67,6 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
     print_signatures(screen, signatures.values(), whole=options["signature"])
 
 
-_STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
-
-
 def _print_rows(screen: Console, rows: Iterable[Iterable[Text]]) -> None:
     table = Table.grid(padding=(0, 2, 0, 0))
     for cells in rows:
@@ -131,7 +128,8 @@ def _headline(name: str, row: Mapping[str, Any]) -> Text:
 
 
 def _sign(item: Mapping[str, Any]) -> Text:
-    return Text(SIGNS[item["state"]], style=_STYLES[item["state"]])
+    colours = {"supported": "green", "differs": "red", "open": "yellow"}
+    return Text(SIGNS[item["state"]], style=colours[item["state"]])
 
 
 def _share(item: Mapping[str, Any], details: str, measured: set[str]) -> str:
