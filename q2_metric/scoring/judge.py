@@ -170,10 +170,7 @@ class RecordJudge:
     def __post_init__(self) -> None:
         chosen = dict(self.settings)
         self._judge = Judge(self.metrics, chosen.pop("no_claim", None), chosen, evidence=True)
-
-    @property
-    def signature(self) -> str:
-        return self._judge.signature
+        self.signature = self._judge.signature
 
     def judged(self, output: object, others: Sequence[object]) -> Judged:
         records = [one for one in (output, *others) if isinstance(one, Mapping)]
