@@ -126,8 +126,9 @@ class Command(click.Command):
         except click.NoSuchOption as error:
             hints = [param.hint(error.option_name) for param in self.params
                      if hasattr(param, "hint")]
-            error.message = " ".join(filter(None, [error.message, *hints]))
-            raise
+            words = " ".join(filter(None, [error.message, *hints]))
+            raise click.NoSuchOption(
+                error.option_name, words, error.possibilities, error.ctx) from error
         if ctx.resilient_parsing:  # the shell asks for completions
             return rest
         given = [(param.type, path) for param in self.params for path in _paths(ctx, param)]

@@ -251,8 +251,8 @@ def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: in
         dialogues, gold = read.dialogues, read.labels
     responder = responses.Responder(
         model, device=options["device"], beam=beam, batch_size=options["batch_size"] or 8)
-    asking = _detector(detector, pool, options)
-    answers = responses.answer(asking, _ranker(options), responder, dialogues, pool)
+    answers = responses.answer(
+        _detector(detector, pool, options), _ranker(options), responder, dialogues, pool)
     lines = [_line(dialogues[i], reply, gold[i].response if gold else "")
              for i, reply in enumerate(answers) if reply is not None]
     if not lines:

@@ -50,7 +50,6 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     steps = systems.series([run.name for run in runs], [run.date for run in runs])
     comparisons = systems.compare_runs(runs, rows, neighbours=steps is not None)
     with_first = [comparison for comparison in comparisons if comparison.against == 0]
-    shown = [score.name for run in runs for score in run.scores]
     measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
     verdicts = [VerdictCounts() for _ in runs]
     for place, row in zip(systems.places(runs), rows, strict=True):
@@ -58,7 +57,7 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     groups = systems.groupings(runs, rows)
     facts: dict[str, Any] = {
         "systems": [run.name for run in runs],
-        **_facts(shown, measured),
+        **_facts([score.name for run in runs for score in run.scores], measured),
         "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
                   for c in comparisons],
         "series": None if steps is None else {
