@@ -40,21 +40,16 @@ SHOWN_OPTIONS = shared.all_options(
                  help="Draw the figures in this folder, as PNG and SVG."),
     click.option("--quiet", is_flag=True, help="Print no tables and no progress bar."),
 )
-OUTPUT_OPTIONS = shared.all_options(
-    click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
-                 help="Write the results as .json, .csv, .md or .tex; may be repeated."),
-    SHOWN_OPTIONS,
-)
-FOREIGN_OPTIONS = shared.all_options(
+EXPERIMENT_OPTIONS = shared.all_options(
     click.option("--scores", "scores_file", metavar="FILE", type=Read(),
                  help="A file with scores of your own metric, which the results then include."),
     shared.format_option("--scores"),
     click.option("--column", "score_columns", metavar="COL", multiple=True,
                  help="With --scores: a column of scores; may be repeated."),
+    click.option("--out", "outs", metavar="PATH", multiple=True, type=Written(),
+                 help="Write the results as .json, .csv, .md or .tex; may be repeated."),
+    SHOWN_OPTIONS, shared.CACHE_OPTIONS, shared.MODEL_OPTIONS,
 )
-EXPERIMENT_OPTIONS = shared.all_options(
-    shared.metrics_option(), FOREIGN_OPTIONS, OUTPUT_OPTIONS, shared.CACHE_OPTIONS,
-    shared.MODEL_OPTIONS)
 
 
 @click.group("meta-eval", cls=Group)
@@ -66,6 +61,7 @@ def meta_eval() -> None:
 @click.argument("sets", metavar="[SET|FILE]...", nargs=-1, type=Read())
 @click.option("--against", metavar="METRIC",
               help="The metric to compare with.  [default: knowledge_f1]")
+@shared.metrics_option()
 @EXPERIMENT_OPTIONS
 def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
     """Measure ROC-AUC, significance and calibration on each set of the benchmark TRUE.
@@ -85,6 +81,7 @@ def true(sets: tuple[str, ...], against: str | None, **options: Any) -> None:
 @meta_eval.command("dev")
 @click.option("--limit", type=click.IntRange(min=2), metavar="N",
               help="Read at most N rows of each set.")
+@shared.metrics_option()
 @EXPERIMENT_OPTIONS
 def dev(limit: int | None, **options: Any) -> None:
     """Measure ROC-AUC and calibration on development sets, beside simple word overlap.
@@ -116,10 +113,7 @@ def _beside_overlap(sets: agreement.Sets, options: dict[str, Any]) -> scores.Sco
               help="For rss-egr: a trained ranker, detector or responder; may be repeated.")
 @click.option("--narrow", type=click.IntRange(min=1), metavar="N", show_default="all",
               help="A trained ranker reads only the N snippets that the ranker bundled keeps.")
-@FOREIGN_OPTIONS
-@OUTPUT_OPTIONS
-@shared.CACHE_OPTIONS
-@shared.MODEL_OPTIONS
+@EXPERIMENT_OPTIONS
 def reproduce(
     names: tuple[str, ...], listed: bool, every: bool, limit: int | None, **options: Any
 ) -> None:
@@ -217,7 +211,7 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
                            label=options["label"])
     rows = fitting.read_labelled(file, columns_read, options["form"])
     source = metric_source(metric[0], options)
-    columns = scores.ScoreColumns([source], bar_of(options))
+    columns = scores.ScoreColumns([source], options["bar"])
     # Responses without a score are left out. (Q² without its fallback has no score for some.)
     found = scores.known(columns.scores([row.example for row in rows])[metric[0]])
     truth, values = [rows[i].consistent for i in found], list(found.values())
@@ -231,9 +225,9 @@ def calibrate(file: Path, metric: list[str], **options: Any) -> None:
 
 
 def prepare(options: dict[str, Any], name: str) -> None:
-    """Checks the outputs before the scoring, which may take hours, and adds the cache (``kept``) to
-    the options. Raises InputError if an output cannot be written or options do not fit together,
-    and MissingExtra if a package is missing."""
+    """Checks the outputs before the scoring, which may take hours, and adds the cache (``kept``)
+    and the progress bar (``bar``) to the options. Raises InputError if an output cannot be written
+    or options do not fit together, and MissingExtra if a package is missing."""
     for path in options["outs"]:
         check_place(path, SUFFIXES)
     if options["figures"] and not overwriting():
@@ -246,6 +240,8 @@ def prepare(options: dict[str, Any], name: str) -> None:
     if bool(options.get("score_columns")) != bool(options.get("scores_file")):
         raise InputError("--scores FILE and --column COL belong together; name both")
     options["kept"] = Cache(shared.cache_file(options), warn=warn)
+    shows = commands.on_terminal() and not options["quiet"]
+    options["bar"] = progress_bar if shows else scores.silent
 
 
 def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> scores.ScoreColumns:
@@ -265,7 +261,7 @@ def columns_of(options: Mapping[str, Any], rows: Sequence[Example]) -> scores.Sc
             name, options if reading == scores.USUAL else {**options, "support": reading})))
 
     return scores.ScoreColumns(
-        [*map(ours, options["metrics"]), *foreign], bar_of(options), reading)
+        [*map(ours, options["metrics"]), *foreign], options["bar"], reading)
 
 
 def metric_source(name: str, options: Mapping[str, Any]) -> scores.MetricSource:
@@ -273,10 +269,6 @@ def metric_source(name: str, options: Mapping[str, Any]) -> scores.MetricSource:
     made_from = entry(name).request(options["preset"], shared.load_keywords(options))
     return scores.MetricSource(
         name, lambda: shared.load([name], options)[0], options["kept"], made_from)
-
-
-def bar_of(options: Mapping[str, Any]) -> scores.Bar:
-    return progress_bar if commands.on_terminal() and not options["quiet"] else scores.silent
 
 
 def finish(report: Report, options: Mapping[str, Any]) -> None:

@@ -17,8 +17,7 @@ from q2_metric.errors import InputError, optional
 from q2_metric.metrics.registry import METRICS, entry
 from q2_metric.report.findings import DROPPED, NO_SUPPORT, SIGNS, WHOLE, shipped, supported, view
 from q2_metric.rows.fields import Layout, output_row
-from q2_metric.rows.plain import REASONS
-from q2_metric.rows.plain import number as value
+from q2_metric.rows.plain import REASONS, number
 from q2_metric.scoring import given, score_rows
 from q2_metric.serve import API_KEY
 from q2_metric.text.given import is_blank
@@ -66,9 +65,6 @@ def explain(metrics: list[str], as_json: bool, **options: Any) -> None:
         screen.print("[n%]: of all responses with a finding like this, people judged n% supported",
                      style="dim")
     print_signatures(screen, signatures.values(), whole=options["signature"])
-
-
-_STYLES = {"supported": "green", "differs": "red", "open": "yellow"}
 
 
 def _print_rows(screen: Console, rows: Iterable[Iterable[Text]]) -> None:
@@ -119,20 +115,21 @@ def marked(response: str, claims: Sequence[Mapping[str, Any]]) -> Text:
 
 def _headline(name: str, row: Mapping[str, Any]) -> Text:
     own, *more = entry(name).columns
-    line = Text(f"{own.title}  {value(row[own.name])}", style="bold")
+    line = Text(f"{own.title}  {number(row[own.name])}", style="bold")
     if row.get(own.name) is None and row.get("reason") in REASONS:
         return line.append(f"  {REASONS[row['reason']]}", style="not bold")
     for column in more:
         if row.get(column.name) is not None:
             title = column.title.removeprefix(own.title).strip() or column.title
-            line.append(f"  ({title} {value(row[column.name])})", style="not bold")
+            line.append(f"  ({title} {number(row[column.name])})", style="not bold")
     if entry(name).details == "questions" and row["fallback"]:
         line.append("  nothing to ask about: judged as a whole", style="not bold")
     return line
 
 
 def _sign(item: Mapping[str, Any]) -> Text:
-    return Text(SIGNS[item["state"]], style=_STYLES[item["state"]])
+    colours = {"supported": "green", "differs": "red", "open": "yellow"}
+    return Text(SIGNS[item["state"]], style=colours[item["state"]])
 
 
 def _share(item: Mapping[str, Any], details: str, measured: set[str]) -> str:
@@ -146,7 +143,7 @@ def _questions(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
         yield _sign(item), safe_text(item["question"]), Text()
         yield Text(), safe_text(item["plain"]), safe_text(how, "dim")
     if row["fallback"]:
-        how = f"entailment {value(row['whole'])}{_share(row, 'questions', measured)}"
+        how = f"entailment {number(row['whole'])}{_share(row, 'questions', measured)}"
         yield _sign(row), safe_text(WHOLE[row["state"]]), safe_text(how, "dim")
     for item in row.get("dropped") or ():
         yield Text("–"), safe_text(item["question"], "dim"), Text()
@@ -173,14 +170,15 @@ def _sentences(row: Mapping[str, Any], measured: set[str]) -> Iterator[Sequence[
                for claim in claims)
     for item in claims:
         yield (Text(*VERDICTS[item["verdict"]]), safe_text(item["text"]),
-               safe_text(f"{value(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
+               safe_text(f"{number(item['support'])}{_share(item, 'sentences', measured)}", "dim"))
         support = item["passage_support"]
         if support is not None and support >= NO_SUPPORT and not only:
-            yield Text(), safe_text(f"support: {item['passage']}"), safe_text(value(support), "dim")
+            yield (Text(), safe_text(f"support: {item['passage']}"),
+                   safe_text(number(support), "dim"))
         elif support is not None and support < NO_SUPPORT and item["against"] is None:
             words = "supported by several sentences together" if supported(item) else (
                 "no support found")
-            nearest = "" if only else f"; nearest ({value(support)}): {item['passage']}"
+            nearest = "" if only else f"; nearest ({number(support)}): {item['passage']}"
             yield Text(), safe_text(words + nearest, "dim"), Text()
         if item["against"] is not None:
             start, end = item["against"]

@@ -16,24 +16,9 @@ from q2_metric.data.catalogue import folder as folder_of
 from q2_metric.errors import InputError
 from q2_metric.evaluation.tables import SUFFIXES
 from q2_metric.files import CHOOSE, check_place, replacing
-from q2_metric.knowledge import detection, experiment, rss
+from q2_metric.knowledge import detection, dstc, experiment, rss
+from q2_metric.knowledge import respond as responses
 from q2_metric.knowledge.choose import combined, load_detector, load_ranker, members
-from q2_metric.knowledge.dstc import (
-    LabelledTurns,
-    read_dialogue,
-    read_labelled,
-    read_logs,
-    read_pool,
-    upto,
-)
-from q2_metric.knowledge.respond import (
-    GroundedTurn,
-    Responder,
-    TurnReply,
-    answer,
-    official_scores,
-    train_responder,
-)
 from q2_metric.knowledge.training import STATE, Progress, TrainSettings
 from q2_metric.knowledge.types import Detector, Dialogue, Pool, Ranked, Ranker
 from q2_metric.text.given import is_blank
@@ -123,9 +108,8 @@ def rank(pool_file: Path, count: int, out: Path | None, as_json: bool, **options
     A dialogue is a JSON list of turns. Each turn is a string, or an object with speaker, text and
     nbest (the alternatives of a speech recogniser).
     """
-    dialogues = _dialogues(
-        options["dialogue_file"], options["say"], options["logs"], options["turn"])
-    pool = read_pool(pool_file)
+    dialogues = _dialogues(options)
+    pool = dstc.read_pool(pool_file)
     ranker = _ranker(options)
     names = [dialogue.id or str(i) for i, dialogue in enumerate(dialogues, start=1)]
     ranked = list(zip(names, ranker.rank(dialogues, pool, count), strict=True))
@@ -146,19 +130,18 @@ def rank(pool_file: Path, count: int, out: Path | None, as_json: bool, **options
         click.echo(f"ranker: {ranker.name}")
 
 
-def _dialogues(
-    file: Path | None, say: tuple[str, ...], logs: Path | None, turn: int | None
-) -> list[Dialogue]:
-    if sum((file is not None, bool(say), logs is not None)) != 1:
+def _dialogues(options: dict[str, Any]) -> list[Dialogue]:
+    file, logs, turn = options["dialogue_file"], options["logs"], options["turn"]
+    if sum((file is not None, bool(options["say"]), logs is not None)) != 1:
         raise InputError("give one of DIALOGUE.json, --say and --logs")
     if logs is not None:
         if turn is not None:
             raise InputError("--turn is for one dialogue, not for --logs")
-        return read_logs(logs)
+        return dstc.read_logs(logs)
     if file is not None:
-        return [read_dialogue(file, turn)]
-    spoken = Dialogue.of(*say)
-    return [spoken if turn is None else upto(spoken, turn, "--say")]
+        return [dstc.read_dialogue(file, turn)]
+    spoken = Dialogue.of(*options["say"])
+    return [spoken if turn is None else dstc.upto(spoken, turn, "--say")]
 
 
 @select.command("evaluate")
@@ -188,8 +171,8 @@ def evaluate(detector: str, **options: Any) -> None:
                  for name in ("knowledge", "val_logs", "val_labels")]
     if len(named) < 3:
         raise InputError("give --pool, --logs and --labels together, or none of them")
-    pool = read_pool(named[0])
-    labelled = read_labelled(named[1], named[2], pool)
+    pool = dstc.read_pool(named[0])
+    labelled = dstc.read_labelled(named[1], named[2], pool)
     rankers, asked = _rankers(options), _detector(detector, pool, options)
     about = {name: facts()[name] for name in ("date", "command")}
     finish(experiment.compare(rankers, pool, labelled, asked, **about),
@@ -216,7 +199,7 @@ def train_ranker(base: str, second_base: str | None, folder: Path, kind: Any,
     pool, turns, dev = _training_turns(options)
     given = {**_given(options, "dev R@1"), "negatives": options["negatives"],
              "domain": options["domain"]}
-    parts = pool, turns.seeking(), dev.seeking(), folder, _settings(options)
+    parts = pool, turns.seeking(), dev.seeking(), folder
     if kind == "ensemble":
         for done in rss.train_ensemble((base, second_base or base), *parts, **given):
             _finished(done, folder)
@@ -229,8 +212,8 @@ def train_ranker(base: str, second_base: str | None, folder: Path, kind: Any,
 def train_detector(base: str, folder: Path, **options: Any) -> None:
     """Train the detector of turns that need knowledge, starting from an encoder."""
     _, turns, dev = _training_turns(options)
-    _finished(detection.train_detector(base, turns, dev, folder, _settings(options),
-                                       **_given(options, "dev F1")), folder)
+    _finished(detection.train_detector(
+        base, turns, dev, folder, **_given(options, "dev F1")), folder)
 
 
 @click.group("respond", cls=Group)
@@ -259,17 +242,17 @@ def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: in
     """Generate a response to each dialogue, and compare it with the gold response."""
     if out is not None and out.suffix != ".jsonl":
         raise InputError(f"{out}: cannot be written: use .jsonl")
-    pool, gold = read_pool(pool_file), None
+    pool, gold = dstc.read_pool(pool_file), None
     if labels is None:
-        dialogues = read_logs(logs)
+        dialogues = dstc.read_logs(logs)
     else:
-        read = read_labelled(logs, labels, pool)
+        read = dstc.read_labelled(logs, labels, pool)
         read = read if detector else read.seeking()
         dialogues, gold = read.dialogues, read.labels
-    responder = Responder(model, device=options["device"], beam=beam,
-                          batch_size=options["batch_size"] or 8)
-    asking = _detector(detector, pool, options)
-    answers = answer(asking, _ranker(options), responder, dialogues, pool)
+    responder = responses.Responder(
+        model, device=options["device"], beam=beam, batch_size=options["batch_size"] or 8)
+    answers = responses.answer(
+        _detector(detector, pool, options), _ranker(options), responder, dialogues, pool)
     lines = [_line(dialogues[i], reply, gold[i].response if gold else "")
              for i, reply in enumerate(answers) if reply is not None]
     if not lines:
@@ -277,7 +260,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: in
     figures: dict[str, Any] = {
         "responses": len(lines), "empty": sum(is_blank(line["response"]) for line in lines)}
     if gold is not None:
-        scores, no_meteor = official_scores(answers, gold)
+        scores, no_meteor = responses.official_scores(answers, gold)
         figures |= {name: value for (task, name), value in scores.items() if detector or task == 3}
         if no_meteor:
             warn(no_meteor)
@@ -292,7 +275,7 @@ def write(pool_file: Path, logs: Path, labels: Path | None, model: str, beam: in
             click.echo(f"{name}: {value:.3f}" if isinstance(value, float) else f"{name}: {value}")
 
 
-def _line(dialogue: Dialogue, reply: TurnReply, gold: str) -> dict[str, Any]:
+def _line(dialogue: Dialogue, reply: responses.TurnReply, gold: str) -> dict[str, Any]:
     """What ``--out`` writes: a row that ``q2 score`` reads."""
     [chosen, *_] = reply.ranking
     return {
@@ -307,21 +290,22 @@ def _line(dialogue: Dialogue, reply: TurnReply, gold: str) -> dict[str, Any]:
 def train_writer(base: str, folder: Path, **options: Any) -> None:
     """Train a model such as BART or GPT-2 on gold snippets and gold responses."""
     pool, *parts = _training_turns(options)
-    turns, dev = ([GroundedTurn(dialogue, pool.find(label.knowledge[0]), label.response)
-                   for dialogue, label in zip(part.dialogues, part.labels, strict=True)]
-                  for part in map(LabelledTurns.seeking, parts))
-    _finished(train_responder(base, turns, dev, folder, _settings(options),
-                              **_given(options, "dev log-likelihood")), folder)
+    turns, dev = (
+        [responses.GroundedTurn(dialogue, pool.find(label.knowledge[0]), label.response)
+         for dialogue, label in zip(part.dialogues, part.labels, strict=True)]
+        for part in map(dstc.LabelledTurns.seeking, parts))
+    _finished(responses.train_responder(
+        base, turns, dev, folder, **_given(options, "dev log-likelihood")), folder)
 
 
 def _snippet(ranked: Ranked) -> dict[str, Any]:
     return {**asdict(ranked.snippet), "score": ranked.score}
 
 
-def _training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, LabelledTurns]:
-    pool = read_pool(options["pool_file"])
-    parts = (read_labelled(options["logs"], options["labels"], pool),
-             read_labelled(options["dev_logs"], options["dev_labels"], pool))
+def _training_turns(options: dict[str, Any]) -> tuple[Pool, dstc.LabelledTurns, dstc.LabelledTurns]:
+    pool = dstc.read_pool(options["pool_file"])
+    parts = (dstc.read_labelled(options["logs"], options["labels"], pool),
+             dstc.read_labelled(options["dev_logs"], options["dev_labels"], pool))
     if not (held := options.get("without_domains")):
         return pool, *parts
     turns, dev = (
@@ -330,18 +314,15 @@ def _training_turns(options: dict[str, Any]) -> tuple[Pool, LabelledTurns, Label
     return Pool([one for one in pool if one.domain not in held], pool.source), turns, dev
 
 
-def _settings(options: dict[str, Any]) -> TrainSettings:
-    return TrainSettings(**{field.name: options[field.name] for field in fields(TrainSettings)})
-
-
 def _given(options: dict[str, Any], task: str) -> dict[str, Any]:
-    """The device, and a function that prints the results of evaluations. ``task`` is what they
-    measure: "dev F1"."""
+    """The settings, the device, and a function that prints the results of evaluations. ``task`` is
+    what they measure: "dev F1"."""
     def report(progress: Progress, value: float) -> None:
         click.echo(f"step {progress.step}: {task} {value:.4f} (best {progress.best:.4f} "
                    f"at step {progress.best_step})", err=True)
 
-    return {"device": options["device"], "report": report}
+    settings = TrainSettings(**{one.name: options[one.name] for one in fields(TrainSettings)})
+    return {"settings": settings, "device": options["device"], "report": report}
 
 
 def _finished(progress: Progress, folder: Path) -> None:

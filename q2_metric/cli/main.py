@@ -32,17 +32,14 @@ COMMANDS = {
 }
 """What ``q2 --help`` says of each command: the first line of its own help."""
 
-_SHARED = {
-    "experiments": ("meta-eval", "reproduce", "calibrate"),
-    "explain": ("serve",),
-    "installation": ("presets", "data", "register", "doctor"),
-    "knowledge": ("select", "respond"),
-    "report": ("compare", "gate"),
+_FILES = {
+    **dict.fromkeys(("meta-eval", "reproduce", "calibrate"), "cli.experiments"),
+    **dict.fromkeys(("presets", "data", "register", "doctor"), "cli.installation"),
+    **dict.fromkeys(("select", "respond"), "cli.knowledge"),
+    **dict.fromkeys(("compare", "gate"), "cli.report"),
+    "serve": "cli.explain", "lm-eval-path": "integrations.lm_eval",
 }
-"""The files with several commands. Another command's file has its name."""
-_PLACES = {name: f"q2_metric.cli.{file}:{name.replace('-', '_')}"
-           for file, names in _SHARED.items() for name in names}
-_PLACES["lm-eval-path"] = "q2_metric.integrations.lm_eval:lm_eval_path"
+"""By command, its file. Other commands have a file of their own name."""
 
 
 class Commands(Group):
@@ -52,8 +49,8 @@ class Commands(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = resolve_name(
-            _PLACES.get(cmd_name, f"q2_metric.cli.{cmd_name}:{cmd_name}"))
+        file = _FILES.get(cmd_name, f"cli.{cmd_name}")
+        command: click.Command = resolve_name(f"q2_metric.{file}:{cmd_name.replace('-', '_')}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

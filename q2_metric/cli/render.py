@@ -19,8 +19,7 @@ from q2_metric.engine.result import SystemRun
 from q2_metric.evaluation.tables import Report
 from q2_metric.metrics.registry import title
 from q2_metric.metrics.signature import shortened
-from q2_metric.rows.plain import NONE, percent
-from q2_metric.rows.plain import number as value
+from q2_metric.rows.plain import NONE, number, percent
 from q2_metric.scoring.verdict import VerdictCounts
 from q2_metric.types import SystemScore
 
@@ -89,26 +88,25 @@ def systems_table(result: SystemRun) -> Table:
     # Titles are wrapped only between words.
     words = [word for system in result.scores for word in title(system.name).split()]
     table.add_column("metric", min_width=max(map(len, words), default=0))
-    rows = [_numbers(system) for system in result.scores]
-    shown = [heading for heading in _TITLES if heading in ("mean", "n")
-             or any(row[heading] != NONE for row in rows)]
-    for heading in shown:  # numbers are not broken
-        lines = "\n".join([heading, *(row[heading] for row in rows)]).split("\n")
-        table.add_column(heading, justify="right", no_wrap=True, vertical="top",
-                         min_width=max(map(len, lines)))
-    for system, row in zip(result.scores, rows, strict=True):
-        table.add_row(safe_text(title(system.name)), *(row[heading] for heading in shown))
+    shown = []
+    for heading, *cells in zip(_TITLES, *map(_numbers, result.scores), strict=True):
+        if heading in ("mean", "n") or any(cell != NONE for cell in cells):
+            lines = "\n".join([heading, *cells]).split("\n")  # numbers are not broken
+            table.add_column(heading, justify="right", no_wrap=True, vertical="top",
+                             min_width=max(map(len, lines)))
+            shown.append(cells)
+    for system, *row in zip(result.scores, *shown, strict=True):
+        table.add_row(safe_text(title(system.name)), *row)
     return table
 
 
 _TITLES = ("mean", "95 %\ninterval", "coverage", "no\nanswer", "fallback", "no\nclaim", "n")
 
 
-def _numbers(system: SystemScore) -> dict[str, str]:
+def _numbers(system: SystemScore) -> tuple[str, ...]:
     low_high = system.interval and f"{system.interval[0]:.3f} … {system.interval[1]:.3f}"
     shares = (system.coverage, system.no_answer_rate, system.fallback, system.no_claim or None)
-    cells = (value(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}")
-    return dict(zip(_TITLES, cells, strict=True))
+    return number(system.value), low_high or NONE, *map(percent, shares), f"{system.n:,}"
 
 
 def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Table:
@@ -120,7 +118,7 @@ def groups_table(column: str, groups: Mapping[str, Sequence[SystemScore]]) -> Ta
     for value_, systems in groups.items():
         scores = {system.name: system for system in systems}
         table.add_row(safe_text(value_), f"{max((system.n for system in systems), default=0):,}",
-                      *(value(scores[name].value) if name in scores else NONE for name in names))
+                      *(number(scores[name].value) if name in scores else NONE for name in names))
     return table
 
 

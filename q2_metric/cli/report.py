@@ -195,7 +195,10 @@ def gate(**options: Any) -> None:
 
 def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> ScoreFiles:
     """Reads the scores of a file, which is scored first if it has none."""
-    if _has_scores(path):
+    if path == STDIN or (os.path.exists(path) and not rereadable(path)):
+        raise InputError(f"{path}: q2 gate needs a file that can be read twice")
+    names = columns()
+    if any("id" in row and any(name in row for name in names) for _, row in read_fields(path)):
         scores = read_scores([path], stack)
         if any(score.name == metric for run in scores.runs for score in run.scores):
             check_evidence(path, metric)
@@ -208,13 +211,6 @@ def _read(path: str, metric: str, options: dict[str, Any], stack: ExitStack) -> 
     if not result.rows:
         raise InputError(f"{path}: has no rows")
     return ScoreFiles((result,), (rows,))
-
-
-def _has_scores(path: str) -> bool:
-    if path == STDIN or (os.path.exists(path) and not rereadable(path)):
-        raise InputError(f"{path}: q2 gate needs a file that can be read twice")
-    names = columns()
-    return any("id" in row and any(name in row for name in names) for _, row in read_fields(path))
 
 
 def _print(decided: gates.Gate) -> None:

@@ -1,8 +1,6 @@
 """Compares the scores of systems by paired differences: for the page, the gate and the tables of
 ``q2 compare``."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import defaultdict
@@ -41,12 +39,6 @@ REFERENCES = ("reference", "references", "gold", "gold_answer", "ground_truth", 
 
 TRIALS = 10_000
 """Trials of the approximate randomisation (sacrebleu's default)."""
-
-_AT_ONCE = 1 << 20
-"""Swaps of rows that are drawn at a time."""
-
-_EQUAL = 1e-12
-"""Differences of scores that differ by less are equal but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +220,9 @@ def difference(
 def _swapped(rows: Floats, exchanged: Floats) -> Floats:
     """The sums over all rows if the two responses of random rows are exchanged."""
     rng = np.random.default_rng(SEED)
-    # NumPy draws 32 booleans from one random number: 32 trials at a time give sacrebleu's draws.
-    step = max(32, _AT_ONCE // len(rows) // 32 * 32)
+    # About a million swaps are drawn at a time. NumPy draws 32 booleans from one random number: 32
+    # trials at a time give sacrebleu's draws.
+    step = max(32, (1 << 20) // len(rows) // 32 * 32)
     sums = [
         rng.integers(2, size=(min(step, TRIALS - start), len(rows)), dtype=bool)
         @ (exchanged - rows) for start in range(0, TRIALS, step)]
@@ -238,7 +231,8 @@ def _swapped(rows: Floats, exchanged: Floats) -> Floats:
 
 
 def _p_value(drawn: Floats, observed: float) -> float:
-    return (int((drawn >= abs(observed) - _EQUAL).sum()) + 1) / (len(drawn) + 1)
+    least = abs(observed) - 1e-12  # smaller differences are due to rounding
+    return (int((drawn >= least).sum()) + 1) / (len(drawn) + 1)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -186,28 +186,30 @@ def gate(
     several systems or has a score outside [0, 1]; the files were scored by different models or
     settings; or no row can be matched."""
     name, rows, signed = _one(scored, metric)
+    unsigned = [] if signed else [name]
     old: list[OutputRow] = []
-    matched, change, remarks = Matched("id", []), None, _unsigned(name, signed)
+    matched, change, unchecked = Matched("id", []), None, ""
     if baseline is not None:
         old_name, old, old_signed = _one(baseline, metric)
+        unsigned += [] if old_signed else [old_name]
         if signed and old_signed and signed != old_signed:
             raise mismatch(metric, (old_name, old_signed), (name, signed))
-        remarks += _unsigned(old_name, old_signed)
-        first, second = (SystemValues(files.runs[0].no_claim, read, [metric])
-                         for files, read in ((baseline, old), (scored, rows)))
+        first = SystemValues(baseline.runs[0].no_claim, old, [metric])
+        second = SystemValues(scored.runs[0].no_claim, rows, [metric])
         found = match(first, second)
         if found is None:
             raise InputError(f"{name}: no row matches a row of {old_name} by id or by knowledge "
                              "and history")
         matched, change = found, differences(first, second, found.pairs)[0]
-        if unchecked := first.unchecked or second.unchecked:
-            remarks.append(unchecked)
+        unchecked = first.unchecked or second.unchecked
     cases = _cases(rows, old, matched, metric, threshold, allowed)
     verdict = verdicts.VerdictCounts()
     for row in rows:
         verdict.add(row)
+    remarks = [f"{file}: no manifest is beside this file, so its models and settings are unknown, "
+               "and the file may have been edited" for file in unsigned]
     return Gate(name, metric, threshold, tuple(cases), allowed, change, len(matched.pairs),
-                verdict, tuple(remarks))
+                verdict, (*remarks, *filter(None, [unchecked])))
 
 
 def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow], str]:
@@ -222,12 +224,6 @@ def _one(scored: ScoreFiles, metric: str) -> tuple[str, list[OutputRow], str]:
         raise InputError(
             f"{run.name}: has no scores of {metric}; its scores are {', '.join(signatures)}")
     return run.name, list(scored), of_metric(signatures[metric])
-
-
-def _unsigned(name: str, signature: str) -> list[str]:
-    return [] if signature else [
-        f"{name}: no manifest is beside this file, so its models and settings are unknown, and the "
-        "file may have been edited"]
 
 
 def _cases(
@@ -250,13 +246,14 @@ def _cases(
         claims = row.get("claims") or ()
         shown = verdicts.unsupported(claims)
         if outcome == "failed" and not shown:
-            shown = verdicts.least_supported(claims)
+            judged = [claim for claim in claims if claim["support"] is not None]
+            shown = sorted(judged, key=lambda claim: claim["support"])[:1]
         cases.append(Case(row["id"], row.get("response") or "", row.get(metric), before, outcome,
                           why, tuple(map(verdicts.claim_words, shown)), row.get("reason"),
                           new=bool(old) and there is None))
-    here = {there for there, _ in matched.pairs}
+    in_both = set(places.values())
     cases += [Case(row["id"], row.get("response") or "", None, row.get(metric), "missing",
-                   "is only in the baseline") for i, row in enumerate(old) if i not in here]
+                   "is only in the baseline") for i, row in enumerate(old) if i not in in_both]
     return cases
 
 

@@ -4,46 +4,31 @@ It contains the scores and rows as JSON, which the scripts in this folder show. 
 temporary file and are written one by one, so the memory does not grow with their number.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import IntFlag
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from q2_metric._version import __version__
 from q2_metric.engine.result import SystemRun
 from q2_metric.files import replacing
 from q2_metric.metrics.registry import columns, of_column, title
 from q2_metric.metrics.signature import shortened
-from q2_metric.report import MARK
+from q2_metric.report import MARK, systems
 from q2_metric.report.findings import DROPPED, MEANINGS, NO_SUPPORT, SIGNS, shipped, view
-from q2_metric.report.systems import (
-    Grouping,
-    SideBySide,
-    chosen,
-    compare_runs,
-    curves,
-    groupings,
-    places,
-    series,
-)
 from q2_metric.rows.fields import OutputRow
 from q2_metric.rows.plain import NONE, REASONS, number, percent
 from q2_metric.rows.writers import each_text
 from q2_metric.scoring.outcome import CLAIMLESS
 from q2_metric.scoring.verdict import GATED, VerdictCounts, unsupported
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that HTML does not allow, and lone surrogates, which UTF-8 does not allow."""
@@ -62,9 +47,38 @@ def write_page(path: str | Path, runs: Sequence[SystemRun], rows: Iterable[Outpu
     """Writes the report page; an existing page is replaced only when the new one is complete.
     ``rows`` are those of all systems, one system after the other; they are iterated several times.
     Raises InputError if the file cannot be written."""
+    steps = systems.series([run.name for run in runs], [run.date for run in runs])
+    comparisons = systems.compare_runs(runs, rows, neighbours=steps is not None)
+    with_first = [comparison for comparison in comparisons if comparison.against == 0]
+    measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
+    verdicts = [VerdictCounts() for _ in runs]
+    for place, row in zip(systems.places(runs), rows, strict=True):
+        verdicts[place].add(row)
+    groups = systems.groupings(runs, rows)
+    facts: dict[str, Any] = {
+        "systems": [run.name for run in runs],
+        **_facts([score.name for run in runs for score in run.scores], measured),
+        "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
+                  for c in comparisons],
+        "series": None if steps is None else {
+            **asdict(steps), "curves": systems.curves(runs, verdicts)},
+        "groups": list(map(asdict, groups)),
+        "grouped": systems.chosen(groups, runs),
+        # By system, the columns in whose means a response without a claim counts as 0.
+        "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
+                 for run in runs],
+    }
+    page = _page(
+        facts, runs=runs, verdicts=verdicts, gated=GATED,
+        # The newest of dated runs or checkpoints comes first, and is compared.
+        order=list(range(len(runs)))[::-1 if steps else 1],
+        versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
+        several=len(runs) > 1, comparisons=with_first, reach=_reach(with_first), mixed=_mixed(runs),
+        signed=any(score.signature for run in runs for score in run.scores),
+        rows=json_rows(rows, systems.places(runs), list(facts["titles"]), measured, groups))
     with replacing(Path(path)) as unfinished, \
             open(unfinished, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines(_rendered(runs, rows))
+        file.writelines(page)
 
 
 def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
@@ -73,40 +87,6 @@ def explanation(row: OutputRow, signatures: Sequence[str] = ()) -> str:
     facts = {"alone": True, **_facts([name for name in columns() if name in row], measured)}
     rows = json_rows([row], [0], list(facts["titles"]), measured)
     return "".join(_page(facts, rows=rows, signatures=signatures))
-
-
-def _rendered(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> Iterator[str]:
-    steps = series([run.name for run in runs], [run.date for run in runs])
-    comparisons = compare_runs(runs, rows, neighbours=steps is not None)
-    with_first = [comparison for comparison in comparisons if comparison.against == 0]
-    shown = [score.name for run in runs for score in run.scores]
-    measured = [shipped().covers(score.signature for score in run.scores) for run in runs]
-    verdicts = [VerdictCounts() for _ in runs]
-    for place, row in zip(places(runs), rows, strict=True):
-        verdicts[place].add(row)
-    columns_shown = _facts(shown, measured)
-    titles = list(columns_shown["titles"])
-    groups = groupings(runs, rows)
-    facts = {
-        "systems": [run.name for run in runs],
-        **columns_shown,
-        "pairs": [{"system": c.system, "against": c.against, "rows": c.pairs}
-                  for c in comparisons],
-        "series": None if steps is None else {**asdict(steps), "curves": curves(runs, verdicts)},
-        "groups": list(map(asdict, groups)),
-        "grouped": chosen(groups, runs),
-        # By system, the columns in whose means a response without a claim counts as 0.
-        "zero": [[score.name for score in run.scores] if run.no_claim == "zero" else []
-                 for run in runs],
-    }
-    return _page(
-        facts, runs=runs, verdicts=verdicts, gated=GATED,
-        # The newest of dated runs or checkpoints comes first, and is compared.
-        order=list(range(len(runs)))[::-1 if steps else 1],
-        versus=[c for c in (with_first[-1:] if steps else with_first) if c.deciding],
-        several=len(runs) > 1, comparisons=with_first, reach=_reach(with_first), mixed=_mixed(runs),
-        signed=any(score.signature for run in runs for score in run.scores),
-        rows=json_rows(rows, places(runs), titles, measured, groups))
 
 
 def _facts(shown: Sequence[str], measured: Sequence[Collection[str]]) -> dict[str, Any]:
@@ -142,13 +122,14 @@ def _page(facts: Mapping[str, Any], **values: Any) -> Iterator[str]:
         names += ["runs.js", "agree.js", "groups.js", "label.js", "browse.js"]
     style, *scripts = (
         files(__package__).joinpath(name).read_text(encoding="utf-8") for name in names)
-    return map(safe, _environment().get_template("page.html.j2").generate(
+    return map(safe, _template()(
         {"alone": False, **facts, **values}, facts=facts, scripts=scripts, style=style,
         mark=MARK, dash=NONE, version=__version__))
 
 
 @cache
-def _environment() -> Environment:
+def _template() -> Callable[..., Iterator[str]]:
+    """A function that yields the page in pieces, from the values that its template needs."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -157,7 +138,7 @@ def _environment() -> Environment:
     environment.filters |= {"number": number, "signed": _signed, "percent": percent,
                             "count": "{:,}".format, "shortened": shortened, "json": to_json,
                             "source_hash": source_hash}
-    return environment
+    return environment.get_template("page.html.j2").generate
 
 
 def _mixed(runs: Sequence[SystemRun]) -> list[str]:
@@ -169,7 +150,7 @@ def _mixed(runs: Sequence[SystemRun]) -> list[str]:
     return [name for name, known in signatures.items() if len(known - {""}) > 1]
 
 
-def _reach(comparisons: Sequence[SideBySide]) -> float:
+def _reach(comparisons: Sequence[systems.SideBySide]) -> float:
     """The right end of the axis of differences: all intervals fit."""
     ends = [abs(end) for c in comparisons for d in c.differences for end in d.interval or ()]
     return next((reach for reach in (0.05, 0.1, 0.2, 0.5) if reach >= max(ends, default=1)), 1)
@@ -201,7 +182,7 @@ def flags(row: OutputRow) -> Flag:
 
 def json_rows(
     rows: Iterable[OutputRow], places: Iterable[int], columns: Sequence[str],
-    measured: Sequence[Collection[str]], groupings: Sequence[Grouping] = (),
+    measured: Sequence[Collection[str]], groupings: Sequence[systems.Grouping] = (),
 ) -> Iterator[str]:
     """Yields each row as a line of JSON, ``[numbers, row]``.
 
@@ -213,8 +194,10 @@ def json_rows(
     for index, (row, place) in enumerate(zip(rows, places, strict=True)):
         shown = {**view(row, measured[place]), "system": place}
         for field in ("questions", "claims"):
-            if shown.get(field):
-                shown[field] = list(map(_slim, shown[field]))
+            if shown.get(field):  # without null values, and ``plain``, which the row repeats
+                shown[field] = [{name: value for name, value in item.items()
+                                 if value is not None and name != "plain"}
+                                for item in shown[field]]
         label = row.get("label")
         failed = unsupported(shown.get("claims") or ())
         numbers = [place, int(flags(shown)), None if label is None else int(label),
@@ -222,11 +205,6 @@ def json_rows(
                    *(row.get(name) for name in columns),
                    *(grouping.bits(row) for grouping in groupings)]
         yield f"{',' * bool(index)}\n[{to_json(numbers)},{to_json(shown)}]"
-
-
-def _slim(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves out null values, and ``plain``, because the row's own ``plain`` repeats it."""
-    return {name: value for name, value in item.items() if value is not None and name != "plain"}
 
 
 def to_json(value: object) -> str:

@@ -1,7 +1,5 @@
 """Reads files that ``q2 score --out`` wrote: the rows, the mean scores and the signatures."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -12,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from q2_metric.engine.manifest import Manifest, beside, check_unedited, read_manifest, signs
 from q2_metric.engine.result import SystemRun, values_of
@@ -44,7 +42,7 @@ class Spool:
         with _errors():
             self._file = tempfile.TemporaryFile("w+", encoding="ascii")  # noqa: SIM115
 
-    def __enter__(self) -> Spool:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -188,7 +186,7 @@ def _rows(path: str, form: str | None) -> Iterator[tuple[str, OutputRow]]:
     columns = registry.columns(every)
     written = form or Path(path).suffix.lower().removeprefix(".")
     escaped = written == "csv" and settings.get("raw_csv") is not True
-    for record in records(path, shown(path), form):
+    for record in records(path, form):
         where, fields = record.where, record.fields
         if problem := record.problem or record.note:
             raise InputError(f"{where}: {problem.removesuffix('; the last is read')}")

@@ -21,9 +21,6 @@ LONGEST_VALUE = 60
 USUAL = ("model", "system")
 """Rows are grouped by one of these columns without ``--group-by``."""
 
-Point = list[float | None]
-"""[mean, low end of its interval, high end]."""
-
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
@@ -124,9 +121,10 @@ def in_order(names: Sequence[str], dates: Sequence[str] = ()) -> list[str]:
 
 def curves(
     runs: Sequence[SystemRun], verdicts: Sequence[VerdictCounts]
-) -> list[tuple[str, list[Point]]]:
-    """Curves over the systems: (name of the score column, a point for each system). If responses
-    have claims, the first curve, named "", is the share of them with an unsupported claim."""
+) -> list[tuple[str, list[list[float | None]]]]:
+    """Curves over the systems: (name of the score column, for each system [mean, low end of its
+    interval, high end]). If responses have claims, the first curve, named "", is the share of them
+    with an unsupported claim."""
     scores = [{score.name: [score.value, *(score.interval or (None, None))]
                for score in run.scores} for run in runs]
     for verdict, by_name in zip(verdicts, scores, strict=True):
@@ -177,11 +175,10 @@ def groupings(runs: Sequence[SystemRun], rows: Iterable[OutputRow]) -> list[Grou
                 and max(map(len, systems)) <= LONGEST_VALUE
                 and (column in asked or 1 < len(systems) < sum(run.rows for run in runs)))
 
-    wanted = [*asked, *USUAL]
-    found = [Grouping(column, tuple(sorted(systems)))
-             for column, systems in by_column.items() if usable(column, systems)]
-    return sorted(found, key=lambda one: wanted.index(one.column) if one.column in wanted
-                  else len(wanted))
+    wanted = [column for column in (*asked, *USUAL) if column in by_column]
+    return [Grouping(column, tuple(sorted(by_column[column])))
+            for column in dict.fromkeys([*wanted, *by_column])
+            if usable(column, by_column[column])]
 
 
 def asked_for(runs: Sequence[SystemRun]) -> list[str]:

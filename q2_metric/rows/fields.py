@@ -3,8 +3,6 @@
 The jsonl rows, the csv header, the parquet schema and the readers of outputs use these definitions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ class Field:
     name: str
     form: Form
     of: Callable[[Any], Any] = lambda _item: None
-    fields: tuple[Field, ...] = ()
+    fields: tuple["Field", ...] = ()
     kind: type = object
 
     def value(self, item: Any) -> Any:

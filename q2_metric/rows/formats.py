@@ -31,7 +31,7 @@ def read_fields(
     It is for files of other things than responses, such as labels. The arguments and errors are
     those of :func:`records`, and a row that cannot be read is an InputError too.
     """
-    for record in records(path, shown(path), form):
+    for record in records(path, form):
         if record.problem:
             raise InputError(f"{record.where}: {record.problem}")
         yield record.where, record.fields
@@ -47,23 +47,24 @@ def tells(path: str | Path) -> bool:
     return Path(path).suffix.lower() in _READERS or os.path.isdir(path)
 
 
-def records(path: str | Path, name: str, form: str | None = None) -> Iterator[Record]:
+def records(path: str | Path, form: str | None = None) -> Iterator[Record]:
     """Yields the rows of a file, of a folder that ``datasets`` saved, or of standard input ("-").
     A file of traces has a row for each trace (:mod:`q2_metric.rows.traces`).
 
-    ``name`` is for error messages. ``form`` (:data:`FORMS`) is needed if no suffix tells the
-    format. InputError: the file cannot be read, or its suffix is unknown. Raised while rows are
-    read. MissingExtra: a parquet file needs pyarrow."""
-    read, first = _records(path, name, form), []
+    ``form`` (:data:`FORMS`) is needed if no suffix tells the format. InputError: the file cannot be
+    read, or its suffix is unknown. Raised while rows are read. MissingExtra: a parquet file needs
+    pyarrow."""
+    read, first = _records(path, form), []
     for record in read:
         first.append(record)
         if not record.problem:
             break
     whole = chain(first, read)
-    yield from chats(whole, name) if first and holds_traces(first[-1].fields) else whole
+    yield from chats(whole, shown(path)) if first and holds_traces(first[-1].fields) else whole
 
 
-def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
+def _records(path: str | Path, form: str | None) -> Iterator[Record]:
+    name = shown(path)
     if str(path) == STDIN:
         if sys.stdin is None:
             raise InputError(f"{name}: is closed")
@@ -71,7 +72,7 @@ def _records(path: str | Path, name: str, form: str | None) -> Iterator[Record]:
         return
     if os.path.isdir(path):
         for part in arrow_files(Path(path)):
-            yield from _records(part, str(part), "arrow")
+            yield from _records(part, "arrow")
         return
     suffix = f".{form}" if form else Path(path).suffix.lower()
     if suffix not in _READERS and os.path.exists(path):

@@ -8,18 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from q2_metric.errors import InputError
+from q2_metric.rows import record as cells
 from q2_metric.rows.columns import ALIASES, Columns, as_label, check_column, described, resolve
 from q2_metric.rows.formats import records, shown
-from q2_metric.rows.record import (
-    Record,
-    is_chat,
-    kept,
-    passages_of,
-    response_at,
-    turns_of,
-    unfolded,
-    value_of,
-)
+from q2_metric.rows.record import Record
 from q2_metric.text.given import encodable, is_blank, kind, missing
 from q2_metric.types import Example, Passage
 
@@ -74,7 +66,7 @@ def read_rows(
         MissingExtra: a parquet file needs pyarrow.
     """
     name = shown(path)
-    given = iter(records(path, name, form) if given is None else given)
+    given = iter(records(path, form) if given is None else given)
     first = list(islice(given, PEEKED))
     if not first:
         return
@@ -103,8 +95,8 @@ def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) ->
     """A record for each turn of the assistant."""
     column, id_ = resolved["response"] or "", resolved["id"]
     for record in records:
-        chat = unfolded(value_of(record.fields, column))
-        messages = chat if isinstance(chat, list) and is_chat(chat) else []
+        chat = cells.unfolded(cells.value_of(record.fields, column))
+        messages = chat if isinstance(chat, list) and cells.is_chat(chat) else []
         places = _said_at(messages)
         if not places:
             why = record.problem or ("--turns all needs a chat with a turn of the assistant "
@@ -112,7 +104,7 @@ def _each_turn(records: Iterable[Record], resolved: Mapping[str, str | None]) ->
             yield replace(record, problem=why)
         for number, place in enumerate(places, start=1):
             fields = {**record.fields, column: messages[:place], "turn": number}
-            if id_ and not missing(value := value_of(record.fields, id_)):
+            if id_ and not missing(value := cells.value_of(record.fields, id_)):
                 fields[id_] = f"{value}:{number}"
             yield replace(record, where=f"{record.where}, turn {number}", fields=fields)
 
@@ -121,7 +113,7 @@ def _said_at(chat: Sequence[object]) -> list[int]:
     """The number of messages up to each turn of the assistant."""
     with suppress(InputError):
         return [place for place, message in enumerate(chat, start=1)
-                if response_at(turns_of([message], "")) is not None]
+                if cells.response_at(cells.turns_of([message], "")) is not None]
     return [len(chat)]  # the row's error will say why
 
 
@@ -161,9 +153,9 @@ class _Reader:
         value, where = self._needed(fields, "response")
         if value is None:
             return ""
-        if is_chat(value):
-            turns = turns_of(value, where)
-            place = response_at(turns)
+        if cells.is_chat(value):
+            turns = cells.turns_of(value, where)
+            place = cells.response_at(turns)
             if place is None:
                 raise InputError(f"{where} is a chat without a turn of the assistant")
             value = turns[place].text
@@ -175,13 +167,13 @@ class _Reader:
         value, where = self._needed(fields, "knowledge")
         if value is None:
             return "", ()
-        if is_chat(value):  # the knowledge is the tool results before the response
-            turns = turns_of(value, where)
-            given = [passage for turn in turns[:response_at(turns)]
+        if cells.is_chat(value):  # the knowledge is the tool results before the response
+            turns = cells.turns_of(value, where)
+            given = [passage for turn in turns[:cells.response_at(turns)]
                      if turn.role == "tool" and turn.text.strip()
                      for passage in _by_tool(turn.text)]
         else:
-            given = passages_of(value, where)
+            given = cells.passages_of(value, where)
             if isinstance(value, str) and given == [(value, None)]:  # one text is not a list
                 return self._checked(value, where), ()
         text, passages = joined(given)
@@ -189,9 +181,9 @@ class _Reader:
 
     def _history(self, fields: Mapping[str, object]) -> tuple[str, ...]:
         value, where = self._cell(fields, "history")
-        turns = turns_of(value, where)
-        if is_chat(value):
-            column, place = self.columns["history"] or "", response_at(turns)
+        turns = cells.turns_of(value, where)
+        if cells.is_chat(value):
+            column, place = self.columns["history"] or "", cells.response_at(turns)
             if self.columns["response"] == column:
                 turns = turns[:place]
             elif place is not None and place == len(turns) - 1 and (
@@ -204,13 +196,14 @@ class _Reader:
     def _other(self, fields: Mapping[str, object]) -> dict[str, Any]:
         read = {name for name in self.columns.values() if name}
         names = [name for name in fields if name not in read]
-        values = {name: kept(value_of(fields, name)) for name in (*names, *self.group_by)}
+        values = {name: cells.kept(cells.value_of(fields, name))
+                  for name in (*names, *self.group_by)}
         return {name: value for name, value in values.items() if value is not None}
 
     def _cell(self, fields: Mapping[str, object], field: str) -> tuple[object, str]:
         """The value in a field's column, and words for the field in messages."""
         column = self.columns[field]
-        value = value_of(fields, column) if column else None
+        value = cells.value_of(fields, column) if column else None
         return value, f"the {field} (field {column!r})"
 
     def _needed(self, fields: Mapping[str, object], field: str) -> tuple[object, str]:
@@ -235,7 +228,7 @@ class _Reader:
 
 def _by_tool(text: str) -> list[tuple[str | None, str | None]]:
     with suppress(InputError):
-        return passages_of(text, "")
+        return cells.passages_of(text, "")
     return [(text, None)]  # JSON of another form than documents
 
 
@@ -258,7 +251,7 @@ def joined(passages: Sequence[tuple[str | None, str | None]]) -> tuple[str, tupl
 def _id(fields: Mapping[str, object], column: str | None, index: int) -> str | None:
     """``None`` if the file has no ids. A row without its id gets "(row 3)", because a plain 3 could
     be another row's id."""
-    value = value_of(fields, column) if column else None
+    value = cells.value_of(fields, column) if column else None
     if missing(value) or value == "":
         return f"(row {index + 1})" if column else None
     return str(value).encode("utf-8", errors="replace").decode("utf-8")

@@ -61,10 +61,6 @@ def repeated(names: Sequence[str]) -> str | None:
     return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
-_NESTED = 100
-"""More opening brackets in a row are not parsed: Python's parser limits nesting."""
-
-
 def unfolded(value: object) -> object:
     """The list or object in a text of JSON or Python. Other values are returned unchanged.
 
@@ -96,7 +92,8 @@ def looks_folded(value: object) -> bool:
 def _parsed(text: str) -> object:
     with suppress(ValueError, RecursionError):
         return parse_json(text)
-    if any(bracket * _NESTED in text.replace(" ", "") for bracket in "[{(-+~"):
+    # Python's parser limits nesting.
+    if any(bracket * 100 in text.replace(" ", "") for bracket in "[{(-+~"):
         return None
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         parsed = ast.literal_eval(text)
@@ -255,14 +252,11 @@ def response_at(turns: Sequence[DialogueTurn]) -> int | None:
                 if turn.role == "assistant" and turn.text.strip()), default=None)
 
 
-_LONGEST = 10_000
-"""In characters. Longer values of other columns, as JSON, are dropped: vectors and pictures."""
-
-
 def kept(value: object) -> Any:
     """Converts a value of a column from which no field is read to a JSON value.
 
-    Times, NaN and Infinity become text. ``None`` if the value is missing, is bytes, or is too long.
+    Times, NaN and Infinity become text. ``None`` if the value is missing, is bytes, or is longer as
+    JSON than 10,000 characters, as vectors and pictures are.
 
     >>> kept([1, float("inf")]), kept("Rome")
     ([1, 'Infinity'], 'Rome')
@@ -271,6 +265,6 @@ def kept(value: object) -> Any:
         return None
     with suppress(ValueError, TypeError, RecursionError):
         text = json.dumps(value, default=str, ensure_ascii=False)
-        if len(text) <= _LONGEST:
+        if len(text) <= 10_000:
             return json.loads(text.encode("utf-8", "replace"), parse_constant=str)
     return None

@@ -12,9 +12,6 @@ from q2_metric.files import check_place, check_written
 from q2_metric.rows.fields import Field, Layout, OutputRow
 from q2_metric.rows.parquet import pyarrow
 
-_ROW_GROUP = 4096
-"""Least rows that are written to a parquet file at a time."""
-
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
     """Checks that an output can be written to a path. Raises InputError if the suffix is unknown,
@@ -102,7 +99,7 @@ def _write_parquet(path: Path, layout: Layout, rows: Iterable[OutputRow]) -> Non
             for row in rows)
     # Opened here, because pyarrow does not accept file names that are not valid Unicode.
     with open(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
-        while group := each_text(list(islice(rows, _ROW_GROUP)), _escaped):
+        while group := each_text(list(islice(rows, 4096)), _escaped):
             writer.write_table(pa.Table.from_pylist(group, schema=schema))
 
 

@@ -6,24 +6,15 @@
     sign(metric.signature, "zero")     # the signature of the mean
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from q2_metric.metrics.bootstrap import bootstrap_interval
 from q2_metric.metrics.registry import columns, of_column
-from q2_metric.scoring.outcome import (
-    NO_CLAIM,
-    SHARES,
-    NoClaim,
-    Outcome,
-    check_no_claim,
-    merged,
-    share_names,
-)
+from q2_metric.scoring.outcome import SHARES, NoClaim, Outcome, check_no_claim, merged, share_names
 from q2_metric.types import Metric, Score, SystemScore
 
 
@@ -35,7 +26,7 @@ class Mean:
     n: int = 0
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Mean:
+    def of(cls, values: Iterable[float | None]) -> Self:
         """The mean of the finite values, in any order. ``None``, NaN and infinities are left out.
 
         >>> Mean.of([1.0, None, 0.5, float("nan")]).value
@@ -44,8 +35,8 @@ class Mean:
         there = [value for value in values if value is not None and math.isfinite(value)]
         return cls(math.fsum(there), len(there))
 
-    def __add__(self, other: Mean) -> Mean:
-        return Mean(self.total + other.total, self.n + other.n)
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.total + other.total, self.n + other.n)
 
     @property
     def value(self) -> float | None:
@@ -60,14 +51,13 @@ class Mean:
 class Aggregate:
     """Collects the scores of a system's responses and computes their means.
 
-    It needs 8 bytes for each response and column. The columns of ``metrics`` exist without rows.
+    It needs 8 bytes for each response and mean. The columns of ``metrics`` exist without rows.
     InputError: ``no_claim`` is neither "zero" nor "exclude"."""
 
-    def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim = NO_CLAIM) -> None:
+    def __init__(self, metrics: Iterable[str] = (), no_claim: NoClaim | None = None) -> None:
         names = list(metrics)
         self.no_claim = check_no_claim(no_claim)
-        self._values: dict[str, array[float]] = {name: array("d") for name in columns(names)}
-        self._shares = {name: Mean() for name in share_names(names)}
+        self._values = {name: array("d") for name in (*columns(names), *share_names(names))}
         self._questions = self._unanswered = 0
 
     def update(self, rows: Iterable[Mapping[str, Score]]) -> None:
@@ -78,52 +68,50 @@ class Aggregate:
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Adds one row, given as its outcomes by all metrics."""
         for name, value in merged(outcomes, self.no_claim).items():
-            if name in SHARES:
-                self._shares[name] = self._shares.get(name, Mean()) + Mean.of([value])
-            else:
-                values = self._values.setdefault(name, array("d"))
-                if value is not None:
-                    values.append(value)
+            values = self._values.setdefault(name, array("d"))
+            if value is not None:
+                values.append(value)
         for outcome in outcomes:
-            self._questions += outcome.questions
-            self._unanswered += outcome.unanswered
+            self._questions += len(outcome.answers)
+            self._unanswered += outcome.answers.count("no_answer")
 
     def mean(self, name: str) -> Mean:
         """The mean of a score column ("q2"), or a share of responses ("no_claim")."""
-        return self._shares[name] if name in SHARES else Mean.of(self._values[name])
+        return Mean.of(self._values[name])
 
     def compute(self) -> dict[str, float | None]:
         """The mean of each score column and each share of responses, in [0, 1], by name.
 
         ``None``: no response has a value. Metrics that ask questions also have "no_answer_rate".
         :class:`~q2_metric.types.SystemScore` describes these values."""
-        values = {name: self.mean(name).value for name in (*self._values, *self._shares)}
-        if "coverage" in self._shares:
+        values = {name: self.mean(name).value for name in self._values}
+        if "coverage" in values:
             values["no_answer_rate"] = Mean(self._unanswered, self._questions).value
         return values
 
     def systems(self, signatures: Mapping[str, str]) -> dict[str, SystemScore]:
         """The system's score in each column, with shares of responses and confidence interval.
         ``signatures`` are by column; a missing one is ""."""
-        return {name: self._system(name, signatures.get(name, "")) for name in self._values}
+        return {name: self._system(name, signatures.get(name, ""))
+                for name in self._values if name not in SHARES}
 
     def _system(self, name: str, signed: str) -> SystemScore:
-        values, (metric, _) = self._values[name], of_column(name)
-        asks, mean, nothing = metric.details == "questions", Mean.of(values), Mean()
-        fallback, coverage = (self._shares.get(share, nothing) if asks else nothing
-                              for share in ("fallback", "coverage"))
-        claimless = nothing if metric.any_text else self._shares.get("no_claim", nothing)
+        metric, _ = of_column(name)
+        asks, mean, nothing = metric.details == "questions", self.mean(name), Mean()
+        coverage = self.mean("coverage") if asks else nothing
+        fallback = self.mean("fallback") if asks else nothing
+        no_claim = nothing if metric.any_text else self.mean("no_claim")
         return SystemScore(
             name=name, value=mean.value, n=mean.n, n_fallback=round(fallback.total),
-            interval=bootstrap_interval(values), signature=sign(signed, self.no_claim),
-            coverage=coverage.value,
+            interval=bootstrap_interval(self._values[name]),
+            signature=sign(signed, self.no_claim), coverage=coverage.value,
             no_answer_rate=Mean(self._unanswered, self._questions).value if asks else None,
             n_questions=self._questions if asks else None, fallback=fallback.value,
-            no_claim=claimless.value)
+            no_claim=no_claim.value)
 
 
 def system_score(
-    column: str, scores: Sequence[Score], signature: str, *, no_claim: NoClaim = NO_CLAIM
+    column: str, scores: Sequence[Score], signature: str, *, no_claim: NoClaim | None = None
 ) -> SystemScore:
     """The mean of the responses' scores, with shares of responses and confidence interval.
 

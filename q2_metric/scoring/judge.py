@@ -2,13 +2,11 @@
 explains responses, and a :class:`RecordJudge` that finds response and knowledge in the records of a
 framework."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from q2_metric import forks, scoring
 from q2_metric.errors import InputError
@@ -82,10 +80,10 @@ class Judge:
     def __reduce__(self) -> tuple[Any, ...]:
         return Judge, self._made_with
 
-    def __copy__(self) -> Judge:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Judge:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
     def __call__(self, rows: Sequence[Example]) -> list[Judged]:
@@ -172,10 +170,7 @@ class RecordJudge:
     def __post_init__(self) -> None:
         chosen = dict(self.settings)
         self._judge = Judge(self.metrics, chosen.pop("no_claim", None), chosen, evidence=True)
-
-    @property
-    def signature(self) -> str:
-        return self._judge.signature
+        self.signature = self._judge.signature
 
     def judged(self, output: object, others: Sequence[object]) -> Judged:
         records = [one for one in (output, *others) if isinstance(one, Mapping)]

@@ -8,17 +8,15 @@
     a metric fails on it      ``fault``          left out, and reported
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from q2_metric.errors import InputError
 from q2_metric.metrics.registry import METRICS, Entry, entry
 from q2_metric.rows.fields import ERROR, FALLBACK, QUESTIONS, REASON
-from q2_metric.types import Comparison, Example, Reason, Score
+from q2_metric.types import Comparison, Example, How, Reason, Score
 
 NoClaim = Literal["zero", "exclude"]
 """Responses without a claim are averaged as 0 ("zero"), or not at all ("exclude")."""
@@ -68,22 +66,21 @@ class Outcome:
     """What the means need to know about the score of one response by one metric.
 
     ``values`` has the score in each column, before ``no_claim`` is applied. ``fallback`` is true if
-    the score is end-to-end NLI's, because Q² had no question. The knowledge answers all but
-    ``unanswered`` of Q²'s ``questions``."""
+    the score is end-to-end NLI's, because Q² had no question. ``answers`` says how each answer to a
+    question of Q² was compared with the knowledge's."""
 
     metric: Entry
     values: Mapping[str, float | None]
     reason: Reason | None = None
     fallback: bool = False
-    questions: int = 0
-    unanswered: int = 0
+    answers: Sequence[How] = ()
 
     @classmethod
-    def of(cls, score: Score, name: str) -> Outcome:
+    def of(cls, score: Score, name: str) -> Self:
         metric = entry(name)
-        how = [item.how for item in score.evidence if isinstance(item, Comparison)]
         return cls(metric, {column.name: column.of(score) for column in metric.columns},
-                   score.reason, score.fallback, len(how), how.count("no_answer"))
+                   score.reason, score.fallback,
+                   [item.how for item in score.evidence if isinstance(item, Comparison)])
 
     def numbers(self, no_claim: NoClaim) -> dict[str, float | None]:
         """For each mean of the metric, by name, the number that is averaged for this response:
@@ -95,7 +92,7 @@ class Outcome:
                   for name, value in self.values.items()}
         shares: dict[str, bool] = {}
         if self.metric.details == "questions":
-            shares["coverage"] = self.questions > 0
+            shares["coverage"] = bool(self.answers)
             shares["fallback"] = self.fallback and any(
                 value is not None for value in values.values())
         if not self.metric.any_text:
@@ -115,10 +112,9 @@ def of_row(row: Mapping[str, Any]) -> list[Outcome]:
         if all(value is None for value in values.values()):
             reason = "fault" if row.get(ERROR.name) is not None else row.get(REASON.name)
         asks = metric.details == "questions"
-        how = [question["how"] for question in row.get(QUESTIONS.name) or ()] if asks else []
-        outcomes.append(Outcome(
-            metric, values, reason, asks and bool(row.get(FALLBACK.name)),
-            len(how), how.count("no_answer")))
+        questions = row.get(QUESTIONS.name) or () if asks else ()
+        outcomes.append(Outcome(metric, values, reason, asks and bool(row.get(FALLBACK.name)),
+                                [question["how"] for question in questions]))
     return outcomes
 
 

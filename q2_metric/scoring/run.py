@@ -1,10 +1,8 @@
 """Scores rows by several metrics, and gives the scores of each row, their means and signatures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from q2_metric.metrics.overlap import corpus_bleu
 from q2_metric.metrics.registry import columns, of_column
@@ -18,7 +16,7 @@ from q2_metric.types import Example, Metric, Score
 LOWER_IS_BETTER = frozenset({"empty", "fallback", "no_claim"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class ScoredRows:
     """The scores of several rows by several metrics (by name), with the means of the system."""
 
@@ -26,18 +24,16 @@ class ScoredRows:
     rows: Sequence[Example]
     scores: Sequence[Mapping[str, Score]]
     no_claim: NoClaim = NO_CLAIM
-    aggregate: Aggregate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        aggregate = Aggregate([metric.name for metric in self.metrics], self.no_claim)
-        aggregate.update(self.scores)
-        object.__setattr__(self, "aggregate", aggregate)
+        self.aggregate = Aggregate([metric.name for metric in self.metrics], self.no_claim)
+        self.aggregate.update(self.scores)
 
     @classmethod
     def over(
         cls, metrics: Sequence[Metric], rows: Sequence[Example], *, no_claim: NoClaim = NO_CLAIM,
         evidence: bool = False, on_fault: OnFault | None = None, on_break: OnBreak | None = None,
-    ) -> ScoredRows:
+    ) -> Self:
         """Scores all rows. The arguments are those of :func:`q2_metric.scoring.score`."""
         scores = score(metrics, rows, evidence=evidence, on_fault=on_fault, on_break=on_break)
         return cls(metrics, rows, scores, no_claim)

@@ -16,8 +16,7 @@ from q2_metric import metrics
 from q2_metric.errors import InputError, ModelError
 from q2_metric.metrics.calibration import Calibration, calibrate
 from q2_metric.metrics.claims import FOREIGN, check_examples, language, why_not
-from q2_metric.metrics.registry import METRICS, check_names, entry
-from q2_metric.metrics.registry import keywords as known_keywords
+from q2_metric.metrics.registry import METRICS, check_names, entry, keywords
 from q2_metric.metrics.settings import refuse_unknown
 from q2_metric.scoring.faults import Slices, score_each
 from q2_metric.text.given import kind
@@ -46,13 +45,13 @@ def load(
 
     InputError: a metric, keyword or preset is unknown, a value is wrong, or a calibration does not
     fit the metrics. MissingExtra, ModelError: as ``load_metrics``."""
-    refuse_unknown(settings, [*own, "preset", *known_keywords()], "keyword")
-    keywords = dict(settings)
-    preset = keywords.pop("preset", None) or "bundled"
+    refuse_unknown(settings, [*own, "preset", *keywords()], "keyword")
+    chosen = dict(settings)
+    preset = chosen.pop("preset", None) or "bundled"
     names = check_names(metrics.default_names(preset) if names is None else names)
     if not names:
         raise InputError(f"no metric is named; the metrics are {', '.join(METRICS)}")
-    loaded = metrics.load_metrics(names, preset, **keywords)
+    loaded = metrics.load_metrics(names, preset, **chosen)
     if calibration is None:
         return loaded
     one = isinstance(calibration, str) or not isinstance(calibration, Sequence)
@@ -101,8 +100,8 @@ def score_with(
     """Scores examples by one metric. There is one score for each example, in order (ModelError: the
     metric returned something else). With ``evidence``, a metric that supports it adds the sentence
     that decided each claim."""
-    keywords = {"evidence": True} if evidence and entry(metric.name).evidence else {}
-    given: object = metric.score(examples, **keywords)
+    asked = {"evidence": True} if evidence and entry(metric.name).evidence else {}
+    given: object = metric.score(examples, **asked)
     scores = list(given) if isinstance(given, Iterable) else None
     if scores is None or len(scores) != len(examples):
         returned = kind(given) if scores is None else f"{len(scores)} scores"

@@ -1,11 +1,9 @@
 """Counts the responses of a file with unsupported claims, and finds the least supported claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import fields as dataclass_fields
-from typing import Any
+from typing import Any, Self
 
 from q2_metric.text.overlap import WordIndex
 from q2_metric.text.sentences import split_sentences
@@ -122,7 +120,7 @@ class VerdictCounts:
         return {**asdict(self), "cited_rightly_share": share}
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> VerdictCounts:
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
         counts = {one.name: fields[one.name] for one in dataclass_fields(cls)}
         return cls(**{**counts, "worst": tuple(Worst(**claim) for claim in fields["worst"])})
 
@@ -130,11 +128,6 @@ class VerdictCounts:
 def unsupported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [claim for claim in claims
             if claim.get("verdict") in UNSUPPORTED and claim["support"] is not None]
-
-
-def least_supported(claims: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    judged = [claim for claim in claims if claim["support"] is not None]
-    return sorted(judged, key=lambda claim: claim["support"])[:1]
 
 
 def claim_words(claim: Mapping[str, Any]) -> str:

@@ -8,9 +8,8 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -26,8 +25,9 @@ from q2_metric.errors import InputError, Q2Error, machine_fault
 from q2_metric.files import parse_json
 from q2_metric.metrics.groundedness import Groundedness, Stream
 from q2_metric.metrics.registry import signatures
-from q2_metric.rows.fields import CLAIMS, Layout, OutputRow, output_row
+from q2_metric.rows.fields import Layout, OutputRow, output_row
 from q2_metric.rows.read import BadRow, Row
+from q2_metric.scoring import claims
 from q2_metric.scoring.verdict import GATED
 from q2_metric.serve.gateways import decision, detection
 from q2_metric.serve.openapi import document
@@ -60,7 +60,6 @@ _METRICS = (
 )
 
 _LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class Numbers:
@@ -105,21 +104,56 @@ class Numbers:
         return "\n".join(lines) + "\n"
 
 
-class Streams:
-    """Opens streams for the metric groundedness, if it is among the metrics."""
+class Api:
+    """The routes. ``key`` is the API key; "" lets every request in that :class:`Guard` lets in,
+    which needs the ``server``. ``streams`` counts the open streams."""
 
-    def __init__(self, metrics: Sequence[Metric], queue: ScoringQueue) -> None:
-        self._metric = next((one for one in metrics if isinstance(one, Groundedness)), None)
-        self._queue, self._open = queue, 0
+    def __init__(self, metrics: Sequence[Metric], server: Server | None, key: str) -> None:
+        self.layout = Layout([metric.name for metric in metrics])
+        self.signatures = signatures({metric.name: metric.signature for metric in metrics})
+        self.queue, self.numbers = ScoringQueue(metrics), Numbers()
+        self.streams = 0
+        self.server, self.key = server, key
 
-    async def reply(self, request: Request) -> StreamingResponse:
+    def app(self) -> Starlette:
+        assert self.key or self.server
+        guard = Middleware(Guard, check=self.server.check if self.server and not self.key
+                           else partial(_check_key, self.key.encode()))
+        described = JSONResponse(document(self.layout, __version__))
+        return Starlette(
+            routes=[
+                Route("/v1/health", self.health),
+                Route("/openapi.json", described, methods=["GET"]),
+                Mount("/v1", middleware=[guard], routes=[
+                    self._post("/score", self._results),
+                    Route("/stream", self.stream, methods=["POST"]),
+                    Route("/metrics", self.metrics),
+                    self._post("/chat/completions", detection),
+                ]),
+                Mount("/beta", middleware=[guard], routes=[
+                    self._post("/litellm_basic_guardrail_api", decision)]),
+            ],
+            middleware=[Middleware(self.numbers.middleware)],
+            exception_handlers={HTTPException: _refused},
+            lifespan=lambda _app: self.queue.open())
+
+    async def health(self, _request: Request) -> Response:
+        status, code = ("ok", 200) if self.queue.alive else ("broken", 503)
+        return JSONResponse({"status": status, "version": __version__}, code)
+
+    async def metrics(self, _request: Request) -> Response:
+        return PlainTextResponse(self.numbers.text(self.queue),
+                                 media_type="text/plain; version=0.0.4")
+
+    async def stream(self, request: Request) -> StreamingResponse:
         """Server-sent events: ``claim`` for each claim, then ``score``, or ``error``. HTTPException
-        if the first line of the body is no row."""
-        if self._metric is None:
+        if the metrics lack groundedness, or the first line of the body is no row."""
+        metric = next((one for one in self.queue.metrics if isinstance(one, Groundedness)), None)
+        if metric is None:
             raise HTTPException(400, "Streams need the metric groundedness: start the server with "
                                 "--metrics groundedness.")
         check_type(request, MEDIA_TYPE, f"lines of JSON, with Content-Type: {MEDIA_TYPE}")
-        if self._open >= MOST_STREAMS:
+        if self.streams >= MOST_STREAMS:
             raise HTTPException(429, "Too many streams are open. Try again later.",
                                 headers={"Retry-After": "5"})
         lines = _lines(request)
@@ -130,12 +164,12 @@ class Streams:
         if isinstance(example, BadRow):
             raise HTTPException(400, example.error)
         return _Events(
-            self._events(self._metric.stream(example), lines), media_type="text/event-stream",
+            self._events(metric.stream(example), lines), media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     async def _events(self, stream: Stream, lines: _Lines) -> AsyncIterator[str]:
         length = 0
-        self._open += 1
+        self.streams += 1
         try:
             async for number, line in lines:
                 text = line.get("text") if isinstance(line, Mapping) else None
@@ -145,73 +179,19 @@ class Streams:
                 if length > LONGEST_ANSWER:
                     raise InputError(f"line {number}: the response has more than "
                                      f"{LONGEST_ANSWER:,} characters")
-                for one in await self._queue.call(stream.add, text):
-                    yield _event("claim", _claim(stream.example, one))
-            for one in await self._queue.call(stream.end):
-                yield _event("claim", _claim(stream.example, one))
+                for claim in _claims(stream, await self.queue.call(stream.add, text)):
+                    yield _event("claim", claim)
+            for claim in _claims(stream, await self.queue.call(stream.end)):
+                yield _event("claim", claim)
             assert stream.score is not None
-            row = output_row(0, stream.example, {GATED: stream.score}, Layout([GATED]))
+            row = output_row(0, stream.example, {GATED: stream.score}, [GATED])
             yield _event("score", {key: row[key] for key in (GATED, "reason", "parts", "claims")})
         except ClientDisconnect:
             pass
         except Exception as error:  # the server continues
             yield _event("error", {"error": _words(error)})
         finally:
-            self._open -= 1
-
-
-class Api:
-    """The routes. ``key`` is the API key; "" lets every request in that :class:`Guard` lets in,
-    which needs the ``server``."""
-
-    def __init__(self, metrics: Sequence[Metric], server: Server | None, key: str) -> None:
-        self.layout = Layout([metric.name for metric in metrics])
-        self.signatures = signatures({metric.name: metric.signature for metric in metrics})
-        self.queue, self.numbers = ScoringQueue(metrics), Numbers()
-        self.streams = Streams(metrics, self.queue)
-        self.server, self.key = server, key
-        self.document = document(self.layout, __version__)
-        self.scores: asyncio.Task[None] | None = None
-
-    def app(self) -> Starlette:
-        assert self.key or self.server
-        guard = Middleware(Guard, check=self.server.check if self.server and not self.key
-                           else partial(_check_key, self.key.encode()))
-        return Starlette(
-            routes=[
-                Route("/v1/health", self.health), Route("/openapi.json", self.openapi),
-                Mount("/v1", middleware=[guard], routes=[
-                    self._post("/score", self._results),
-                    Route("/stream", self.streams.reply, methods=["POST"]),
-                    Route("/metrics", self.metrics),
-                    self._post("/chat/completions", detection),
-                ]),
-                Mount("/beta", middleware=[guard], routes=[
-                    self._post("/litellm_basic_guardrail_api", decision)]),
-            ],
-            middleware=[Middleware(self.numbers.middleware)],
-            exception_handlers={HTTPException: _refused},
-            lifespan=self._lifespan)
-
-    @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        async with self.queue.open() as self.scores:
-            yield
-
-    @property
-    def alive(self) -> bool:
-        return self.scores is not None and not self.scores.done()
-
-    async def health(self, _request: Request) -> Response:
-        return JSONResponse({"status": "ok" if self.alive else "broken", "version": __version__},
-                            200 if self.alive else 503)
-
-    async def openapi(self, _request: Request) -> Response:
-        return JSONResponse(self.document)
-
-    async def metrics(self, _request: Request) -> Response:
-        return PlainTextResponse(self.numbers.text(self.queue),
-                                 media_type="text/plain; version=0.0.4")
+            self.streams -= 1
 
     async def _results(self, given: Any, score: ScoreRows) -> dict[str, Any]:
         return {"results": await score(given_rows(given)), "signatures": self.signatures}
@@ -241,7 +221,7 @@ class Api:
             self.numbers.samples[f'q2_rows_total{{result="{kind}"}}'] += 1
         return results
 
-    async def _unless_gone(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
+    async def _unless_gone(self, request: Request, work: Coroutine[Any, Any, Any]) -> Any:
         """What ``work`` returns. It is cancelled if the client disconnects or waits too long."""
         task, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(request))
         try:
@@ -345,9 +325,8 @@ async def _lines(request: Request) -> _Lines:
             return
 
 
-def _claim(example: Example, judgement: Judgement) -> Any:
-    score = Score(example, None, (judgement,))
-    return output_row(0, example, {"scale": score}, Layout(["scale"]))[CLAIMS.name][0]
+def _claims(stream: Stream, judged: Sequence[Judgement]) -> list[dict[str, Any]]:
+    return claims(stream.example, {"scale": Score(stream.example, None, tuple(judged))})
 
 
 def _event(name: str, data: Any) -> str:

@@ -24,8 +24,6 @@ from q2_metric.text.given import all_text
 _CONTEXT, _ANSWER = "\n\nExcerpt 1:\n", "\n\nAnswer to verify:\n"
 _PROMPT = re.compile(f"User request: (.*){_CONTEXT}(.*){_ANSWER}(.*)", re.S)
 _PASS = {"action": "NONE"}
-_JUDGED = (None, "no_claim", "empty")
-"""Reasons with which a response has no unsupported span."""
 
 
 async def detection(given: Any, score: ScoreRows) -> dict[str, Any]:
@@ -39,7 +37,7 @@ async def detection(given: Any, score: ScoreRows) -> dict[str, Any]:
         raise HTTPException(400, result["error"])
     if "claims" not in result:
         raise HTTPException(400, "The route needs the metric groundedness or scale.")
-    if result["reason"] not in _JUDGED:
+    if result["reason"] not in (None, "no_claim", "empty"):
         raise HTTPException(422, f"The answer was not judged: {REASONS[result['reason']]}.")
     fields = value_of(given, "response_format.json_schema.schema.properties.hallucinated_spans."
                              "items.properties")

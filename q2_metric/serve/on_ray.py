@@ -46,7 +46,7 @@ class _Replica:
 
     def check_health(self) -> None:
         """Ray Serve replaces a replica for which this raises an error."""
-        if not self.api.alive:
+        if not self.api.queue.alive:
             raise ModelError("the task that scores has ended")
 
 

@@ -4,7 +4,6 @@ import logging
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
@@ -20,9 +19,7 @@ from starlette.routing import Mount, Route
 
 from q2_metric import scoring
 from q2_metric.errors import InputError, Q2Error, machine_fault
-from q2_metric.report.page import explanation as explained
-from q2_metric.report.page import source_hash
-from q2_metric.rows.fields import Layout, output_row
+from q2_metric.report.page import explanation, source_hash
 from q2_metric.serve.queue import LONGEST_ANSWER, LONGEST_SOURCES
 from q2_metric.serve.server import Guard, Server, body, check_type
 from q2_metric.text.citations import has_labels
@@ -32,7 +29,6 @@ from q2_metric.types import Metric
 _LOG = logging.getLogger(__name__)
 _FIELDS = ("answer", "sources", "question")
 _FORM = "application/x-www-form-urlencoded"
-_HINT = "Enter an answer and its sources. The result appears here."
 
 
 def _read(name: str) -> str:
@@ -56,17 +52,24 @@ class Explainer:
     def row(self, answer: str, sources: str, question: str = "") -> dict[str, Any]:
         """An answer's output row as ``q2 score --out`` writes it, with the texts and the evidence.
         Raises InputError if a text is too long, not Unicode or, except the question, blank."""
-        _check("answer", answer, LONGEST_ANSWER)
-        _check("sources", sources, LONGEST_SOURCES)
-        _check("question", question, LONGEST_ANSWER, blank=True)
+        for name, text, longest in (
+            ("answer", answer, LONGEST_ANSWER), ("sources", sources, LONGEST_SOURCES),
+            ("question", question, LONGEST_ANSWER),
+        ):
+            if is_blank(text) and name != "question":
+                raise InputError(f"The field “{name}” is empty.")
+            if len(text) > longest:
+                raise InputError(f"The field “{name}” has {len(text):,} characters; this page "
+                                 f"takes at most {longest:,}. Use q2 score for longer texts.")
         example = scoring.given(answer, passages(sources), None, "this page", question)
         with self._lock:
-            [scores] = scoring.score(self.metrics, [example], evidence=True)
-        return output_row(0, example, scores, Layout(list(scores), texts=True))
+            scored = scoring.ScoredRows.over(self.metrics, [example], evidence=True)
+        [row] = scored.explanations(texts=True)
+        return row
 
     def page(self, row: dict[str, Any]) -> str:
         """The HTML page of an output row, as ``q2 report`` shows it."""
-        return explained(row, [metric.signature for metric in self.metrics])
+        return explanation(row, [metric.signature for metric in self.metrics])
 
 
 def passages(sources: str) -> str | list[str]:
@@ -92,26 +95,14 @@ def passages(sources: str) -> str | list[str]:
     return found
 
 
-def _check(name: str, text: str, longest: int, *, blank: bool = False) -> None:
-    if is_blank(text) and not blank:
-        raise InputError(f"The field “{name}” is empty.")
-    if len(text) > longest:
-        raise InputError(f"The field “{name}” has {len(text):,} characters; this page takes at "
-                         f"most {longest:,}. Use q2 score for longer texts.")
-
-
 def page(explainer: Explainer, server: Server) -> Starlette:
     """The pages at ``/`` and ``/explanation``."""
     html = _read("form.html").replace("{style}", _STYLE).replace("{script}", _SCRIPT)
 
-    async def form(_request: Request) -> Response:
-        return _shown(html, f"{_BARE}; script-src {source_hash(_SCRIPT)}; frame-src 'self'; "
-                      "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+    form = _shown(html, f"{_BARE}; script-src {source_hash(_SCRIPT)}; frame-src 'self'; "
+                  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 
-    async def hint(_request: Request) -> Response:
-        return _message(_HINT)
-
-    async def explanation(request: Request) -> Response:
+    async def explain(request: Request) -> Response:
         fields = await _fields(request)
         try:
             found = await run_in_threadpool(lambda: explainer.page(explainer.row(**fields)))
@@ -125,8 +116,9 @@ def page(explainer: Explainer, server: Server) -> Starlette:
         # opened outside the frame of the form.
         return _shown(found, "sandbox allow-scripts; frame-ancestors 'self'")
 
-    routes = [Route("/", form), Route("/explanation", hint),
-              Route("/explanation", explanation, methods=["POST"])]
+    hint = _message("Enter an answer and its sources. The result appears here.")
+    routes = [Route("/", form, methods=["GET"]), Route("/explanation", hint, methods=["GET"]),
+              Route("/explanation", explain, methods=["POST"])]
     guard = Middleware(Guard, check=server.check)
     return Starlette(routes=[Mount("/", routes=routes, middleware=[guard])],
                      exception_handlers={HTTPException: _refused})
@@ -134,8 +126,8 @@ def page(explainer: Explainer, server: Server) -> Starlette:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    missing = error.status_code == HTTPStatus.NOT_FOUND
-    shown = _message("There is no such page." if missing else error.detail, error.status_code)
+    words = "There is no such page." if error.status_code == 404 else error.detail
+    shown = _message(words, error.status_code)
     shown.headers.update(error.headers or {})
     return shown
 

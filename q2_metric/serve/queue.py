@@ -77,20 +77,25 @@ class ScoringQueue:
     _queue: dict[asyncio.Future[Scored], Example] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _thread: ThreadPoolExecutor | None = None
+    _task: asyncio.Task[None] | None = None
 
     @property
     def waiting(self) -> int:
         return len(self._queue)
 
+    @property
+    def alive(self) -> bool:
+        """Whether the task that scores runs. It ends only with the context."""
+        return self._task is not None and not self._task.done()
+
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[asyncio.Task[None]]:
-        """The value is the task that scores. It ends only with the context."""
+    async def open(self) -> AsyncIterator[None]:
         with ThreadPoolExecutor(1, "q2-scores") as self._thread:
-            task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._run())
             try:
-                yield task
+                yield
             finally:
-                task.cancel()
+                self._task.cancel()
 
     async def score(self, rows: Sequence[Example]) -> list[Scored]:
         """Results in the order of the rows. If the caller is cancelled, its rows leave the queue.

@@ -18,7 +18,7 @@ from q2_metric.data.catalogue import CATALOGUE, download, here
 from q2_metric.data.readers import contexts, read_annotated, read_gold, read_true
 from q2_metric.errors import InputError
 from q2_metric.rows.columns import ALIASES, Columns
-from q2_metric.rows.formats import records, shown
+from q2_metric.rows.formats import records
 from q2_metric.rows.read import BadRow, read_rows
 from q2_metric.types import Example
 
@@ -83,7 +83,7 @@ def custom(
     files = [data_files] if isinstance(data_files, str) else data_files
     rows: list[dict[str, Any]] = []
     for file in files:
-        given = list(records(file, shown(file)))
+        given = list(records(file))
         read = read_rows(file, columns, aliases=CUSTOM_ALIASES, need_response=False, blank=True,
                          given=given)
         for record, row in zip(given, read, strict=True):
