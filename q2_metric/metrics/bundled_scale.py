@@ -64,19 +64,20 @@ class BundledScale(Scale):
         return in_notation_of(knowledge, claim.text)
 
     def judge(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
-        """The backbone reads the whole premise, and its first model also the sentence nearest to
-        the claim. The result is the weighted mean (:data:`NEAREST`)."""
+        """The backbone reads the whole premise, and also the sentence nearest to the claim. The
+        result is the weighted mean (:data:`NEAREST`)."""
         nearest = dict(zip(pairs, _nearest(pairs), strict=True))
-        self.judge_first([*pairs, *nearest.values()], known)
+        self.judge_all([*pairs, *nearest.values()], known)
+        return remembered(lambda new: [
+            _beside(known.whole[nearest[pair]], known.whole[pair]) for pair in new], pairs, known)
 
-        def both(new: Sequence[Pair]) -> list[Verdict]:
-            whole = [known.first[pair] for pair in new]
-            if self.cascade:
-                whole = self.cascade.review(new, whole, FIRST)
-            return [_beside(known.first[nearest[pair]], verdict)
-                    for pair, verdict in zip(new, whole, strict=True)]
+    def judge_all(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
+        """The verdicts of a cascade's models, or of another backbone, on the texts as they are."""
+        def review(new: Sequence[Pair]) -> list[Verdict]:
+            first = self.judge_first(new, known)
+            return self.cascade.review(new, first, FIRST) if self.cascade else first
 
-        return remembered(both, pairs, known)
+        return remembered(review, pairs, known.whole)
 
     def judge_first(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         """The verdicts of the first model of a cascade, or of another backbone."""

@@ -43,11 +43,13 @@ Judged = list[list[Judgement]]
 
 
 class Known(dict[Pair, Verdict]):
-    """The verdicts in one run, and those of the backbone's first model alone (``first``)."""
+    """The verdicts in one run, those of the backbone's first model alone (``first``), and those of
+    all its models on a text as it stands (``whole``)."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first: dict[Pair, Verdict] = {}
+        self.whole: dict[Pair, Verdict] = {}
 
 
 class ChunkPair(NamedTuple):

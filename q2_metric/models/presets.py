@@ -106,7 +106,7 @@ _BUNDLED = Preset(
     reader=Stage("bundled", networks=("reader",)), nli=_BOTH, scale=_BOTH,
     # They read a chunk and a claim in one window.
     scale_settings={"recipe": "bundled", "chunk_size": 150, "support": "consistent",
-                    "top_chunks": 4},
+                    "top_chunks": 3},
     q2_settings={"recipe": "bundled"}, head=_WEIGHTS / "groundedness.json", needs_network=False,
     extra="")
 LABELS: dict[str, tuple[str, ...]] = {

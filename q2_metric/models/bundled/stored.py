@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSIONS = {"reader": "2", "entailment": "5", "wide": "5"}
+VERSIONS = {"reader": "2", "entailment": "6", "wide": "5"}
 """Part of signatures. "wide" judges entailment like "entailment", with twice the width."""
 SHARED = "bundled.safetensors"
 FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
