@@ -67,17 +67,15 @@ class BundledScale(Scale):
         """The backbone reads the whole premise, and also the sentence nearest to the claim. The
         result is the weighted mean (:data:`NEAREST`)."""
         nearest = dict(zip(pairs, _nearest(pairs), strict=True))
-        self.judge_all([*pairs, *nearest.values()], known)
+        texts = [*pairs, *nearest.values()]
+        self.judge_first(texts, known)
+        remembered(lambda new: self._reviewed(new, known), texts, known.whole)
         return remembered(lambda new: [
             _beside(known.whole[nearest[pair]], known.whole[pair]) for pair in new], pairs, known)
 
-    def judge_all(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
-        """The verdicts of a cascade's models, or of another backbone, on the texts as they are."""
-        def review(new: Sequence[Pair]) -> list[Verdict]:
-            first = self.judge_first(new, known)
-            return self.cascade.review(new, first, FIRST) if self.cascade else first
-
-        return remembered(review, pairs, known.whole)
+    def _reviewed(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
+        first = [known.first[pair] for pair in pairs]
+        return self.cascade.review(pairs, first, FIRST) if self.cascade else first
 
     def judge_first(self, pairs: Sequence[Pair], known: Known) -> list[Verdict]:
         """The verdicts of the first model of a cascade, or of another backbone."""

@@ -163,10 +163,10 @@ def test_a_response_that_claims_nothing_is_not_attributable() -> None:
     ("Maximum speed is 120 mph.", "The tank holds 60 litres. Maximum speed is 120 km/h.",
      "contradicted"),
     ("Pets are allowed in the rooms.",
-     "Pets are not allowed in the rooms. Refunds are paid within five days.", "not found"),
+     "Pets are not allowed in the rooms. Refunds are paid within five days.", "contradicted"),
 ])
 def test_the_passage_is_about_the_claim(response: str, knowledge: str, verdict: str) -> None:
-    """Also if a rule decides, or if no passage confirms that the claim is contradicted."""
+    """Whether a rule decides or the networks."""
     [score] = Scale.from_preset().score([Example(response, knowledge)], evidence=True)
     [judged] = score.evidence
     assert isinstance(judged, Judgement)

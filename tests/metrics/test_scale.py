@@ -120,22 +120,23 @@ def test_only_the_nearest_sentence_is_judged_where_the_verdicts_choose_none() ->
     sentences = [("the cat is red.", "red cat."), ("some dog barks.", "red cat.")]
     passage = ("some dog barks.", "big blue dog.")
     assert first.asked == [*chunks, sentences[0], passage, sentences[1]]
-    assert metric.backbone.asked == chunks  # type: ignore[attr-defined]
+    assert metric.backbone.asked == [*chunks, sentences[0], passage]  # type: ignore[attr-defined]
     assert [item.passage for score in scores for item in score.evidence
             if isinstance(item, Judgement)] == ["the cat is red.", "some dog barks.", "a bird."]
 
 
 def test_the_second_model_reads_a_passage_only_where_it_may_change_what_is_shown() -> None:
-    claim, two = "red cat.", "the cat is red. some dog barks."
-    passage = ("the cat is red.", claim)
+    claim, two = "red cat.", "one red cat barks. felix is red."
+    nearest, passage = ("one red cat barks.", claim), ("felix is red.", claim)
     for chunk, alone, again in [
         (Verdict(0.9, 0.1, 0.0), Verdict(0.8, 0.2, 0.0), False),  # one sentence supports it
         (Verdict(0.9, 0.1, 0.0), Verdict(0.2, 0.8, 0.0), True),  # or does it?
         (Verdict(0.1, 0.1, 0.8), Verdict(0.1, 0.1, 0.8), True),
         (Verdict(0.1, 0.9, 0.0), Verdict(0.2, 0.8, 0.0), False),
     ]:
-        metric = cascade(FakeBackbone({(two, claim): chunk, passage: alone}))
-        metric.backbone.table = {(two, claim): chunk, passage: Verdict(0.6, 0.4, 0.0)}  # type: ignore[attr-defined]
+        known = {(two, claim): chunk, nearest: Verdict(0.0, 1.0, 0.0)}
+        metric = cascade(FakeBackbone({**known, passage: alone}))
+        metric.backbone.table = {**known, passage: Verdict(0.6, 0.4, 0.0)}  # type: ignore[attr-defined]
         [score] = metric.score([Example(claim, two)], evidence=True)
         assert (passage in metric.backbone.asked) == again  # type: ignore[attr-defined]
         [item] = score.evidence
@@ -202,7 +203,7 @@ def test_the_first_model_counts_little_where_it_is_mistaken() -> None:
     [score] = metric.score([FAR])
     # Of "A dog ran off." all words but "a" are known.
     assert [one.support for one in score.evidence] == [  # type: ignore[union-attr]
-        NEAREST, pytest.approx(NEAREST * 0.75 ** 0.5 + (1 - NEAREST) * 0.75)]
+        0.0, pytest.approx(NEAREST * 0.75 ** 0.5 + (1 - NEAREST) * 0.75)]
     assert wrong in metric.backbone.asked  # type: ignore[attr-defined]
 
 
@@ -219,17 +220,18 @@ def test_a_passage_about_something_else_contradicts_nothing(passage: str, decisi
     assert [one.verdict for one in score.evidence] == [decision]  # type: ignore[union-attr]
 
 
-def test_the_first_model_also_judges_the_nearest_sentence_by_itself() -> None:
+def test_the_nearest_sentence_is_also_judged_by_itself() -> None:
     first = FakeBackbone()
     metric = cascade(first, chunk_size=60)
     [score] = metric.score([FAR])
     assert [one.support for one in score.evidence] == pytest.approx([  # type: ignore[union-attr]
         NEAREST * by_sentence ** 0.5 + (1 - NEAREST) * by_chunk
         for by_sentence, by_chunk in ((0.75, 0.75), (0.75, 1.0))])
-    chunks = metric.backbone.asked  # type: ignore[attr-defined]
-    assert [claim for _, claim in chunks] == ["The red cat sat.", "A dog ran off."]
-    assert first.asked == [*chunks, ("a red cat sat here .", "The red cat sat."),
-                           ("one brown dog ran off today", "A dog ran off.")]
+    asked = metric.backbone.asked  # type: ignore[attr-defined]
+    assert [claim for _, claim in asked[:2]] == ["The red cat sat.", "A dog ran off."]
+    assert asked[2:] == [("a red cat sat here .", "The red cat sat."),
+                         ("one brown dog ran off today", "A dog ran off.")]
+    assert first.asked == asked, "each once"
 
 
 def test_without_a_passage_only_a_rule_contradicts() -> None:

@@ -24,7 +24,7 @@ JUDGED = [
     ("€14", "How much does a ticket cost?", True), ("€13", "How much does a ticket cost?", False),
     ("Yes.", "Is the museum open on Sundays?", True),
     ("No.", "Is the museum open on Sundays?", False),
-    ("Yes", "Are dogs allowed?", None), ("No, they aren't.", "Are dogs allowed?", True),
+    ("Yes", "Are dogs allowed?", False), ("No, they aren't.", "Are dogs allowed?", True),
     ("No.", "Did the tower open in 1889?", False),
 ]
 
@@ -35,12 +35,10 @@ def test_short_answers_are_judged_with_their_question(reading: str) -> None:
     loaded = scoring.load(["scale"], {"support": reading})
     rows = [Example(said, TOWER, question=asked) for said, asked, _ in JUDGED]
     scores = [one["scale"] for one in scoring.score(loaded, rows, evidence=True)]
-    assert [(score.value or 0) > 0.5 for score in scores] == [bool(held) for *_, held in JUDGED]
+    assert [(score.value or 0) > 0.5 for score in scores] == [held for *_, held in JUDGED]
     verdicts = [one.verdict for score in scores for one in score.evidence
                 if isinstance(one, Judgement)]
-    # Of "Dogs are allowed.", no passage that contradicts it is found.
-    words = {True: "supported", False: "contradicted", None: "not found"}
-    assert verdicts == [words[held] for *_, held in JUDGED]
+    assert verdicts == ["supported" if held else "contradicted" for *_, held in JUDGED]
 
 
 @pytest.mark.slow
