@@ -128,11 +128,11 @@ def test_only_the_nearest_sentence_is_judged_where_the_verdicts_choose_none() ->
 def test_the_second_model_reads_a_passage_only_where_it_may_change_what_is_shown() -> None:
     claim, two = "red cat.", "one red cat barks. felix is red."
     nearest, passage = ("one red cat barks.", claim), ("felix is red.", claim)
-    for chunk, alone, again in [
-        (Verdict(0.9, 0.1, 0.0), Verdict(0.8, 0.2, 0.0), False),  # one sentence supports it
-        (Verdict(0.9, 0.1, 0.0), Verdict(0.2, 0.8, 0.0), True),  # or does it?
-        (Verdict(0.1, 0.1, 0.8), Verdict(0.1, 0.1, 0.8), True),
-        (Verdict(0.1, 0.9, 0.0), Verdict(0.2, 0.8, 0.0), False),
+    for chunk, alone, again, shown in [
+        (Verdict(0.9, 0.1, 0.0), Verdict(0.8, 0.2, 0.0), False, 0.8),  # one sentence supports it
+        (Verdict(0.9, 0.1, 0.0), Verdict(0.2, 0.8, 0.0), True, 0.6),  # or does it?
+        (Verdict(0.1, 0.1, 0.8), Verdict(0.1, 0.1, 0.8), True, 0.0),  # the nearest is shown
+        (Verdict(0.1, 0.9, 0.0), Verdict(0.2, 0.8, 0.0), False, 0.0),
     ]:
         known = {(two, claim): chunk, nearest: Verdict(0.0, 1.0, 0.0)}
         metric = cascade(FakeBackbone({**known, passage: alone}))
@@ -140,7 +140,7 @@ def test_the_second_model_reads_a_passage_only_where_it_may_change_what_is_shown
         [score] = metric.score([Example(claim, two)], evidence=True)
         assert (passage in metric.backbone.asked) == again  # type: ignore[attr-defined]
         [item] = score.evidence
-        assert (item.passage_support == pytest.approx(0.6, abs=0.1)) == again  # type: ignore[union-attr]
+        assert item.passage_support == pytest.approx(shown, abs=0.1)  # type: ignore[union-attr]
 
 
 def test_nothing_to_judge_has_no_value() -> None:
