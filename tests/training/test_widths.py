@@ -101,7 +101,7 @@ def test_what_is_exported_computes_the_same_on_both_runtimes(
     batch = collate(rows)
     by_onnx = on_onnx.open_network("wide", 1, "float32")(batch)
     by_torch = network.forward_of.__wrapped__("wide", "cpu", "float32")(batch)
-    assert by_onnx == pytest.approx(by_torch, abs=2e-3)
+    assert by_onnx == pytest.approx(by_torch, abs=2e-3 if shape.apart else 1e-3)
     inputs = map(torch.from_numpy, (batch.ids, batch.types, batch.lengths, batch.query))
     assert by_onnx == pytest.approx(wide(*inputs).detach().numpy(), abs=0.1)
     for row, logits in zip(rows, by_onnx, strict=True):

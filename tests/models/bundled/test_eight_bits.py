@@ -202,7 +202,7 @@ def test_another_runtime_gives_the_same_in_eight_bits(prefix: str) -> None:
     # A number on the edge of two whole ones falls to either by its last bit, and after six layers
     # that is about as much as rounding itself is, of the mean of all; a wrong scale or zero would
     # be far more.
-    assert np.mean(apart) < 1.5 * np.mean(rough) < 0.2
+    assert np.mean(apart) < (1.5 if prefix == "entailment" else 1.25) * np.mean(rough) < 0.2
 
 
 def test_each_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
