@@ -33,8 +33,8 @@ def free_gpu_memory() -> None:
 
 
 class LruCache(Generic[K, V]):
-    """A cache of ``most`` values, from texts of ``characters`` in total. The least recently used
-    values are removed, but never the newest, even if its text is longer."""
+    """A cache of ``most`` values, from texts of ``characters`` (or tokens) in total. The least
+    recently used values are removed, but never the newest, even if its text is longer."""
 
     def __init__(self, most: int, characters: int) -> None:
         self.most, self.characters = most, characters

@@ -274,7 +274,7 @@ class Counted:
 
     def __init__(self, forward: Callable[[Any], Any], clock: Clock, network: str) -> None:
         self._forward = clock.wrap(forward)
-        self._network = network
+        self._network, self._below = network, below(network)
         self.calls = self.rows = self.tokens = self.padded = self.operations = 0
         self._lock = threading.Lock()
         self._known = set[bytes]()
@@ -287,12 +287,12 @@ class Counted:
             for length, hypothesis in zip(batch.lengths.tolist(), hypotheses, strict=True))
         parts = {part.tobytes(): len(part) for ids, length, hypothesis in zip(
                      batch.ids, batch.lengths, hypotheses, strict=True)
-                 for part in (ids[: hypothesis + 2], ids[hypothesis + 2 : length])}
+                 for part in (ids[: hypothesis + 2], ids[hypothesis + 2 : length])
+                 } if self._below else {}
         with self._lock:  # batches run at the same time
-            if below(self._network):
-                needed += sum(operations_below(self._network, length)
-                              for part, length in parts.items() if part not in self._known)
-                self._known |= parts.keys()
+            needed += sum(operations_below(self._network, length)
+                          for part, length in parts.items() if part not in self._known)
+            self._known |= parts.keys()
             self.calls += 1
             self.rows += len(batch.lengths)
             self.tokens += int(batch.lengths.sum())
@@ -312,17 +312,19 @@ def operations(network: str, length: int, read: int) -> int:
     The head of the network reads only the first ``read`` tokens. So the last layer uses the other
     tokens only as keys and values.
     """
-    layers, hidden, inner = _sizes(network, f"{network}.layers.")
-    keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
-    whole = 2 * length * (keys + rest) + 4 * length**2 * hidden
-    last = 2 * (length * keys + read * rest) + 4 * length * read * hidden
-    return (layers - 1) * whole + last
+    layers, *sizes = _sizes(network, f"{network}.layers.")
+    return (layers - 1) * _of_layer(*sizes, length, length) + _of_layer(*sizes, length, read)
 
 
 def operations_below(network: str, length: int) -> int:
     """The number of operations of the layers that read ``length`` tokens of a query or text."""
-    layers, hidden, inner = _sizes(network, f"{below(network)}.layers.")
-    return layers * (2 * length * (4 * hidden**2 + 2 * hidden * inner) + 4 * length**2 * hidden)
+    layers, *sizes = _sizes(network, f"{below(network)}.layers.")
+    return layers * _of_layer(*sizes, length, length)
+
+
+def _of_layer(hidden: int, inner: int, length: int, read: int) -> int:
+    keys, rest = 2 * hidden**2, 2 * hidden**2 + 2 * hidden * inner
+    return 2 * (length * keys + read * rest) + 4 * length * read * hidden
 
 
 @lru_cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from q2_metric.models.bundled.encoding import MULTIPLE, QueryWindow, Tokenizer, pair
+from q2_metric.models.bundled.encoding import QueryWindow, Tokenizer, padded, pair
 from tools.training.examples import ExampleSource, TrainingExample, draw
 
 BLOCK = 4096
@@ -50,7 +50,7 @@ def _packed(rows: Sequence[Row], tokens: int) -> list[list[Row]]:
     ready: list[list[Row]] = []
     batch: list[Row] = []
     for row in rows:
-        size = -(-len(row[0].ids) // MULTIPLE) * MULTIPLE
+        size = padded(len(row[0].ids))
         if batch and size * (len(batch) + 1) > tokens:
             ready.append(batch)
             batch = []

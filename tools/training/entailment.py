@@ -79,9 +79,9 @@ def distilled(
     the mean over the layers of the squared distance, relative to the squared length of the
     teacher's states. The targets of the examples do not count."""
     batch = collate(rows)
-    with torch.no_grad(), _upper_states(teacher, shapes.APART) as known:
+    with torch.no_grad(), _upper_states(teacher) as known:
         said = forward(teacher, batch, device).softmax(-1)
-    with _upper_states(network, shapes.APART) as found:
+    with _upper_states(network) as found:
         logits = forward(network, batch, device)
     value = -(said * logits.log_softmax(-1)).sum(-1).mean()
     places = torch.arange(batch.ids.shape[1], device=device)
@@ -94,11 +94,11 @@ def distilled(
 
 
 @contextmanager
-def _upper_states(network: nn.Module, lowest: int) -> Iterator[list[Tensor]]:
-    """A context that records the states after each layer from ``lowest`` on."""
+def _upper_states(network: nn.Module) -> Iterator[list[Tensor]]:
+    """A context that records the states after each layer that reads query and text together."""
     states: list[Tensor] = []
     hooks = [layer.register_forward_hook(lambda _layer, _given, made: states.append(made.float()))
-             for layer in network.encoder.layers[lowest:]]  # type: ignore[index, union-attr]
+             for layer in network.encoder.layers[shapes.APART :]]  # type: ignore[index, union-attr]
     yield states
     for hook in hooks:
         hook.remove()

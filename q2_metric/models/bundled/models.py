@@ -28,8 +28,8 @@ TIE = 0.5
 """An answer whose 8-bit logits lead by less over the second-best is read again in float32: 8 bits
 change only answers near a tie (docs/results/speed.md)."""
 BATCH_TOKENS = 256
-"""Padded tokens of a batch on a CPU, whose caches it should fit: the wide network took 1.05 to 1.2
-times as long per row with 512 tokens, and 1.5 to 2 times as long with 4096."""
+"""Padded tokens of a batch on a CPU, whose caches it should fit. With 512 tokens, the wide network
+took 1.05 to 1.2 times as long per row; with 4096, all networks took 1.5 to 2 times as long."""
 
 SHARE = 0.35
 """The weight of the first network in the mean of two, where Q² compares answers."""

@@ -23,7 +23,7 @@ KEPT = 32_768
 Feed = dict[str, NDArray[Any]]
 Run = Callable[[Feed], NDArray[np.float32]]
 _Part = tuple[bool, bytes]
-"""Whether it is a text (or a query), and its ids."""
+"""Whether it is a text (otherwise a query), and its ids as bytes."""
 
 
 class _Opener:
@@ -107,7 +107,7 @@ class _States:
         self._kept: LruCache[_Part, NDArray[np.float32]] = LruCache(KEPT, KEPT)
 
     def of(self, batch: Batch) -> NDArray[np.float32]:
-        """(batch, length, hidden)."""
+        """The states of a batch: (batch, length, hidden), with zeros for padding."""
         starts = (batch.ids == SEP).argmax(1) + 1
         places = [(row, part) for row, (start, end) in enumerate(
                       zip(starts, batch.lengths, strict=True))
