@@ -21,7 +21,7 @@ from q2_metric.types import Backbone, Cascade, Claim, Example, Judgement, Ruling
 
 SEARCHED = 5
 """Maximum number of sentences judged for a claim: those that share most words with it."""
-FIRST = 0.2
+FIRST = 0.15
 """The weight of a cascade's first model in its verdicts (docs/results/training.md)."""
 NEAREST = 0.15
 """The weight of the sentence nearest to the claim, beside the chunk."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from q2_metric.english.claims.checkable import decides, has_claim
+from q2_metric.english.claims.checkable import decides, has_claim, read_ahead
 from q2_metric.english.claims.language import not_english
 from q2_metric.errors import InputError
 from q2_metric.runtime_config import RuntimeConfig
@@ -26,6 +26,8 @@ def gated(score: Scoring) -> Scoring:
     @functools.wraps(score)
     def scored(self: Any, examples: Sequence[Example], **keywords: Any) -> list[Score]:
         check_examples(examples)
+        if not _takes_all(self):
+            read_ahead(_said(example) for example in examples)
         reasons = [why_not(self, example) for example in examples]
         kept = [one for one, reason in zip(examples, reasons, strict=True) if reason is None]
         scores = iter(score(self, kept, **keywords) if kept else ())
@@ -41,15 +43,19 @@ def why_not(metric: Metric, example: Example) -> Reason | None:
     nothing. The last two are scored if the metric's entry has ``any_text`` or its attribute
     ``scores_all`` is true, other languages if ``any_language`` is true, and a bare "yes" or "no" to
     the example's question if ``reads_question`` is true."""
-    # Imported here, because the registry imports metrics of other packages, which may import this.
-    from q2_metric.metrics.registry import entry
-
-    if entry(metric.name).any_text or getattr(metric, "scores_all", False):
+    if _takes_all(metric):
         return blank(example)
     if not getattr(metric, "any_language", False) and language(example):
         foreign: Reason = "knowledge_language" if not_english(example.knowledge) else "language"
         return blank(example) or foreign
     return unclaimed(example, with_question=getattr(metric, "reads_question", False))
+
+
+def _takes_all(metric: Metric) -> bool:
+    # Imported here, because the registry imports metrics of other packages, which may import this.
+    from q2_metric.metrics.registry import entry
+
+    return entry(metric.name).any_text or getattr(metric, "scores_all", False)
 
 
 FOREIGN: frozenset[Reason] = frozenset({"language", "knowledge_language"})
@@ -121,7 +127,11 @@ def blank(example: Example) -> Reason | None:
 
 def unclaimed(example: Example, *, with_question: bool = False) -> Reason | None:
     """Why an example has no claim; ``with_question`` counts "yes" or "no" to a question as one."""
-    said = unmarked(body(example.response))
+    said = _said(example)
     if (reason := blank(example)) or has_claim(said, example.history):
         return reason
     return None if with_question and decides(said, example.question) else "no_claim"
+
+
+def _said(example: Example) -> str:
+    return unmarked(body(example.response))

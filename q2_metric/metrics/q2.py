@@ -92,6 +92,7 @@ class Q2:
             InputError, MissingExtra, ModelError: as for :func:`~q2_metric.metrics.load_metrics`.
         """
         from q2_metric.english.parse import parser
+        from q2_metric.english.questions.syntactic import SyntacticQuestions
         from q2_metric.models import presets, stages
 
         models = presets.preset(preset)
@@ -103,7 +104,9 @@ class Q2:
                               "nli_model": nli_model})
         metric = recipe(
             spans=(parser.AuthorsSpans if theirs else parser.SpacySpans)(),
-            questions=stages.load_questions(
+            questions=SyntacticQuestions()
+            if models.questions.kind == "syntactic" and question_model is None else
+            stages.load_questions(
                 models, question_model, config, decoding=chosen.decoding, seed=chosen.seed,
                 reading=recipe.reading, authors=theirs),
             reader=stages.load_reader(models, reader_model, config, authors=theirs),

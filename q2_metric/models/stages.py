@@ -69,10 +69,6 @@ def load_questions(
 
         return ChatQuestions(_endpoint(model), reading)
     stage = _replaced(preset(chosen).questions, model, "seq2seq")
-    if stage.kind == "syntactic":
-        from q2_metric.english.questions.syntactic import SyntacticQuestions
-
-        return SyntacticQuestions()
     from q2_metric.models.hub.questions import Seq2SeqQuestions
 
     return Seq2SeqQuestions(

@@ -8,6 +8,8 @@ with a new learning-rate schedule and more data.
   "comparisons"); then two with many more rows, each seen about once (parts "general" and
   "contrasted"); then one on claims that were written for this project ("reading"); then three in
   which its lower layers learn to read claim and text apart ("once").
+- Network that reads claims alone: one stage from the lower layers of the small entailment network
+  ("statement").
 - Wide entailment network: two stages from its own base model (part "wide"); then two from the
   shipped weights (parts "wide-again" and "wide-on"). From its second stage on, it also learns from
   the scores of the small network. The last two have the written claims ("reading-wide" and
@@ -33,7 +35,7 @@ SHIPPED = ("reader", "entailment", "comparisons", "export", "general", "export-g
            "contrasted", "export-contrasted", "wide", "export-wide", "wide-again",
            "export-wide-again", "wide-on", "export-wide-on", "reading-wide", "export-reading-wide",
            "reading", "export-reading", "reading-wide-again", "export-reading-wide-again",
-           "once", "export-once")
+           "once", "export-once", "statement", "export-statement")
 TRIED = ("reordered", "export-reordered", "unanswered", "export-unanswered", "narrow", "deep",
          "reading-wide-second", "export-reading-wide-second", "asked", "export-asked",
          "reading-nine", "reading-nine-again")

@@ -1,33 +1,46 @@
-"""``python -m tools.training.check_worthiness``: makes the table that tells statements from
-refusals, chat, questions and announcements (:mod:`q2_metric.english.claims.check_worthiness`).
-
-A logistic regression learns from the parts of responses in ``written/silent.jsonl`` and from the
-other written claims. Some claims get an opening ("Let me tell you that ..."), so that an opening
-alone does not make a claim vanish. The command prints what share of each kind would be left out,
-cross-validated over responses.
+"""The data of the network that tells statements from refusals, chat, questions and announcements
+(:mod:`q2_metric.english.claims.check_worthiness`): the parts of written responses, and many claims.
+Some claims get an opening ("Let me tell you that ..."), so that an opening alone does not make a
+claim vanish. The network's three classes are statement, other text, and refusal.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+import torch
+from torch import nn
 
-from q2_metric.english.claims import check_worthiness
-from q2_metric.english.claims.check_worthiness import BIAS, MOST, features
-from q2_metric.english.claims.checkable import joined
-from tools.training.reading import WRITTEN, by_file
+from q2_metric.english.claims.check_worthiness import BOUND
+from q2_metric.english.claims.checkable import joined, sentences
+from q2_metric.models.bundled.encoding import Tokenizer
+from tools.training import reading
+from tools.training.batches import window
+from tools.training.entailment import forward
+from tools.training.examples import ExampleSource, TrainingExample, read_jsonl
+from tools.training.predict import predict
+from tools.training.reading import OPEN, SECOND, WRITTEN, by_file, responses
+from tools.training.train import Evaluate
 
-OTHERS = 12_000
-"""How many further claims are read, half of them with an opening."""
+Row = tuple[str, str, str]
+"""The id of a response, a part of it, and the kind of this part."""
+FILES = ("silent.jsonl", "asides.jsonl")
+CLASSES = {"claim": "supported", "refusal": "refuted"}
+"""By kind, the label of the class; all others are "not_enough"."""
+OTHERS = 24_000
+"""How many written claims are read, half of them with an opening."""
+FURTHER, SENTENCES, ANSWERS, OF_A_SOURCE = 6_000, 12_000, 3_000, 250
+"""How many texts are read: claims of the second part, sentences of the documents, short answers of
+the question sets, and hypotheses of each human source."""
+PARTS_RATE, CLAIMS_RATE = 1.5, 0.6
+"""How many times an epoch contains each part of a response, and each claim."""
+HELD_OUT = 10
+"""One of this many responses is held out for development."""
+LENGTH = 96
 OPENINGS = """
 let me tell you that|i can tell you that|i'm happy to say that|i'm sorry to say that|sorry , but
 i'm sorry , but|thanks for asking ,|great question !|good question ,|here is what i found :
@@ -40,6 +53,7 @@ glad you asked ,|hi there ,|hello ,|it is clear that|there is no doubt that|note
 the documents show that|i found that|the documents say|the article says|the source states that
 the notes mention that|the guide says|from what i can see ,|happy to help :|nice ! so|haha ,
 i can confirm that|i can confirm|i can tell you|congratulations ,|sorry ,|good news :
+fun fact :|quick fact :|tip :|remember :|first ,|then|finally ,
 i know|i know that|i've never tried it , but i know|i have never been there , but i know that
 """.replace("\n", "|").strip("|").split("|")
 TOLD = ("did you know that|did you know|do you know that|have you heard that|have you heard"
@@ -47,23 +61,16 @@ TOLD = ("did you know that|did you know|do you know that|have you heard that|hav
 """Openings of questions that state what follows."""
 ASKED = ("is it true that|do you know if|do you know whether|can you tell me if|did you know why"
          "|does the text say whether|are you sure that").split("|")
-ENOUGH = 2
-"""An n-gram has a weight if this many texts without a claim have it, or ``FREQUENT`` of all."""
-FREQUENT = 40
-"""As many texts know a word."""
-STRENGTH = 10.0
-"""scikit-learn's C, the inverse strength of the regularisation."""
 
 
-def parts(folder: Path = WRITTEN) -> list[tuple[str, str, str]]:
-    """The parts of the written responses: the id of the response, the text and its kind."""
-    rows = map(json.loads, (folder / "silent.jsonl").read_text(encoding="utf-8").splitlines())
+def parts() -> list[Row]:
+    """The parts of the written responses."""
     return [(row["id"], joined(part["text"]), part["kind"])
-            for row in rows for part in row["parts"]]
+            for file in FILES for row in read_jsonl(WRITTEN / file) for part in row["parts"]]
 
 
-def behind_refusals(rows: Sequence[tuple[str, str, str]], seed: int = 1
-                    ) -> list[tuple[str, str, str]]:
+def behind_refusals(rows: Sequence[Row], seed: int = 1
+                    ) -> list[Row]:
     """A claim behind each refusal, as in "I don't know, but it opened in 1962"."""
     rng = random.Random(seed)
     further = [joined(row.query) for found in by_file().values() for row in found]
@@ -77,7 +84,7 @@ def behind_refusals(rows: Sequence[tuple[str, str, str]], seed: int = 1
     return found
 
 
-def claims(seed: int = 0) -> list[tuple[str, str, str]]:
+def claims(seed: int = 0) -> list[Row]:
     """Further claims, as :func:`parts`; every other one has an opening, some have an exclamation,
     and some are in lower case. Some become questions: "Did you know that ...?" states the claim,
     "Is it true that ...?" does not."""
@@ -102,80 +109,62 @@ def claims(seed: int = 0) -> list[tuple[str, str, str]]:
     return drawn
 
 
-def fitted(rows: Sequence[Mapping[str, float]], silent: NDArray[np.bool_]) -> dict[str, float]:
-    """The weights of the n-grams and counts, by name."""
-    from sklearn.linear_model import LogisticRegression
-
-    without = Counter(name for row, none in zip(rows, silent, strict=True) if none for name in row)
-    everywhere = Counter(name for row in rows for name in row)
-    names = sorted(name for name, count in everywhere.items()
-                   if without[name] >= ENOUGH or count >= FREQUENT or name in MOST)
-    column = {name: i for i, name in enumerate(names)}
-    model = LogisticRegression(C=STRENGTH, max_iter=1000, fit_intercept=False)
-    model.fit(matrix(rows, column), silent)
-    return dict(zip(names, model.coef_[0].tolist(), strict=True))
-
-
-def matrix(rows: Sequence[Mapping[str, float]], column: Mapping[str, int]) -> csr_matrix:
-    cells = [(i, column[name], value) for i, row in enumerate(rows)
-             for name, value in row.items() if name in column]
-    i, j, values = zip(*cells, strict=True)
-    return csr_matrix((values, (i, j)), shape=(len(rows), len(column)))
+def further(data: Path, seed: int = 3) -> Iterator[str]:
+    """Statements of other forms: claims of the second part, sentences of the written documents
+    (steps, terms, entries), short answers, and hypotheses of the human sources, which are with the
+    answers in the folder ``data``."""
+    rng = random.Random(seed)
+    second = [row.query for rows in by_file(SECOND).values() for row in rows]
+    said = [part for text in documents() for part in sentences(text)
+            if "?" not in part and "|" not in part]
+    answered = sorted({row["answer"] for path in sorted((data / "qa").glob("*.jsonl.gz"))
+                       for row in read_jsonl(path) if row["answer"]})
+    for texts, most in ((second, FURTHER), (said, SENTENCES), (answered, ANSWERS)):
+        yield from map(joined, rng.sample(texts, min(most, len(texts))))
+    for folder, names in OPEN.items():
+        for name in names:
+            said = [row["hypothesis"] for row in read_jsonl(data / folder / f"{name}.jsonl.gz")
+                    if len(row["hypothesis"].split()) > 2 and "?" not in row["hypothesis"][-2:]]
+            yield from map(joined, rng.sample(said, min(OF_A_SOURCE, len(said))))
 
 
-def vocabulary(texts: Sequence[str]) -> dict[str, float]:
-    """The words that at least ``FREQUENT`` texts have."""
-    found = Counter(name for text in texts for name in features(text, {}) if " " not in name)
-    return {name: 0.0 for name, count in found.items() if count >= FREQUENT}
+def documents() -> list[str]:
+    """The sources of the written claims."""
+    return [reading.joined(row["knowledge"]) for path in sorted(WRITTEN.glob("*.jsonl"))
+            for row in read_jsonl(path) if "claims" in row]
 
 
-def learnt(rows: Sequence[tuple[str, str, str]]) -> dict[str, float]:
-    known = vocabulary([text for _, text, _ in rows])
-    weights = fitted([features(text, known) for _, text, _ in rows],
-                     np.array([kind != "claim" for *_, kind in rows]))
-    kept = {name: round(weight, 1) for name, weight in weights.items()}
-    return {name: weight for name, weight in kept.items()
-            if weight or name in known or name == BIAS}
+def is_held_out(row: Row) -> bool:
+    return zlib.crc32(row[0].encode()) % HELD_OUT == 0
 
 
-def written(table: Mapping[str, float]) -> str:
-    """The table's file: a line for each weight."""
-    lines = defaultdict(list)
-    for name, weight in sorted(table.items()):
-        lines[weight].append(name)
-    return "".join(f"{weight:g}\t" + "\t".join(names) + "\n"
-                   for weight, names in sorted(lines.items()))
-
-
-def shares(rows: Sequence[tuple[str, str, str]], folds: int = 5) -> dict[str, float]:
-    """The share of each kind that is left out, by tables that have not seen the response."""
-    found: dict[str, list[bool]] = defaultdict(list)
-    for fold in range(folds):
-        inside = [hash_of(name) % folds == fold for name, *_ in rows]
-        table = learnt([row for row, here in zip(rows, inside, strict=True) if not here])
-        for (name, text, kind), here in zip(rows, inside, strict=True):
-            if here:
-                group = f"further {kind}" if name.startswith("claim") else kind
-                found[group].append(check_worthiness.says_nothing(text, table))
-    return {kind: round(sum(values) / len(values), 4) for kind, values in sorted(found.items())}
-
-
-def hash_of(name: str) -> int:
-    return zlib.crc32(name.encode())
-
-
-@click.command(help=__doc__)
-@click.option("--out", type=click.Path(path_type=Path),
-              default=Path(check_worthiness.__file__).with_name(check_worthiness.TABLE))
-def main(out: Path) -> None:
+def sources(data: Path) -> list[ExampleSource]:
+    """The sources of an epoch, without the responses that are held out."""
     said = parts()
-    rows = [*said, *behind_refusals(said), *claims()]
-    for kind, share in shares(rows).items():
-        click.echo(f"{kind:14} {share:.1%} left out")
-    table = learnt(rows)
-    out.write_text(written(table), encoding="utf-8")
-    click.echo(f"{out}: {len(table)} n-grams")
+    kept = [row for row in [*said, *behind_refusals(said)] if not is_held_out(row)]
+    return [
+        ExampleSource("parts", PARTS_RATE, [example(text, kind) for _, text, kind in kept]),
+        ExampleSource("claims", CLAIMS_RATE, [
+            *(example(text, kind) for _, text, kind in claims()),
+            *(example(text, "claim") for text in further(data))])]
 
 
-if __name__ == "__main__":
-    main()
+def example(text: str, kind: str = "claim") -> TrainingExample:
+    return TrainingExample(text, "", CLASSES.get(kind, "not_enough"), kind)
+
+
+def evaluator(tokenizer: Tokenizer, device: torch.device) -> Evaluate:
+    """Returns a function that computes what a network leaves out, in %: of each kind among the
+    responses that are held out, and of the claims of ``fit.jsonl``."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for row in filter(is_held_out, parts()):
+        groups[row[2]].append(row[1])
+    groups["fit.jsonl"] = [joined(claim["text"]) for _, _, said in responses(WRITTEN / "fit.jsonl")
+                           for claim in said["claims"]]
+
+    def share(network: nn.Module, texts: Sequence[str]) -> float:
+        rows = [window(example(text), tokenizer, LENGTH) for text in texts]
+        chances = torch.stack(predict(network, rows, device, forward)).softmax(-1)[:, 0]
+        return round(100 * float((chances < BOUND).float().mean()), 1)
+
+    return lambda network: {kind: share(network, texts) for kind, texts in sorted(groups.items())}

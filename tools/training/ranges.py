@@ -70,7 +70,8 @@ def windows(data: Path, network: str, tokenizer: Tokenizer) -> list[QueryWindow]
                 if not held_out(row[text])]
         for row in rng.sample(rows, min(ROWS, len(rows))):
             asked = tokenizer(row[query]).cut(0, WINDOW // 3)
-            found.append(pair(asked, tokenizer(row[text]).cut(0, WINDOW - len(asked.ids) - 3)))
+            known = "" if network == "statement" else row[text]
+            found.append(pair(asked, tokenizer(known).cut(0, WINDOW - len(asked.ids) - 3)))
     return sorted(found, key=lambda row: len(row.ids))
 
 

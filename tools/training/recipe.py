@@ -19,7 +19,16 @@ from q2_metric.models.bundled import network as shapes
 from q2_metric.models.bundled.encoding import Tokenizer
 from q2_metric.models.bundled.network import EntailmentNetwork, ReaderNetwork
 from q2_metric.models.bundled.stored import WEIGHTS
-from tools.training import entailment, entailment_data, ranges, rates, reader, reader_data, reading
+from tools.training import (
+    check_worthiness,
+    entailment,
+    entailment_data,
+    ranges,
+    rates,
+    reader,
+    reader_data,
+    reading,
+)
 from tools.training.base import base_folder, load_base, load_wide_base, wide_base
 from tools.training.compared import comparisons
 from tools.training.examples import ExampleSource, TrainingExample, split
@@ -53,6 +62,8 @@ from tools.training.stages import (
     READING_SHARE,
     READING_WIDE_FROZEN,
     REORDERED_SEED,
+    STATEMENT,
+    STATEMENT_SEED,
     UNANSWERED_FROZEN,
     UNANSWERED_SEED,
     UNLABELLED,
@@ -253,6 +264,26 @@ class Recipe:
         averaged(network, self.runs / f"entailment-once-{len(ONCE)}" / STATE)
         self._export({"entailment": network})
 
+    def train_statement(self) -> None:
+        """Trains the network that tells statements from chat and refusals, from the lower layers of
+        the shipped small network."""
+        torch.manual_seed(STATEMENT_SEED)
+        network = EntailmentNetwork(GENERAL_DROPOUT, shapes.SHAPES["statement"])
+        before, new = shipped_entailment().state_dict(), network.state_dict()
+        network.load_state_dict({
+            name: before[name] if name.startswith("encoder.") else value
+            for name, value in new.items()})
+        self._run(network, STATEMENT, "statement", check_worthiness.sources(self.data),
+                  entailment.loss, STATEMENT_SEED,
+                  check_worthiness.evaluator(self._tokenizer(), self.device))
+
+    def write_statement(self) -> None:
+        """Exports the network of :meth:`train_statement`. The others do not change."""
+        network = EntailmentNetwork(shape=shapes.SHAPES["statement"])
+        network.encoder.words.load_state_dict(shipped_entailment().encoder.words.state_dict())
+        averaged(network, self.runs / "statement" / STATE)
+        self._export({"statement": network})
+
     def _all_written(self) -> list[ExampleSource]:
         """All written claims, and the human sources."""
         sources = [*reading.sources(self.data), *reading.sources(self.data, reading.SECOND, 0.0)]
@@ -420,6 +451,8 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
     "export-reading-wide-again": lambda recipe: recipe.write_shipped(
         "wide-again-reading", READING_SHARE),
+    "statement": Recipe.train_statement,
+    "export-statement": Recipe.write_statement,
     "once": Recipe.train_once,
     "export-once": Recipe.write_once,
     "reading-wide-second": lambda recipe: recipe.train_reading("wide-second", READING_SECOND_SEED),

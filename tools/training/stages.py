@@ -108,6 +108,9 @@ ONCE_STATES = (0.0, 2.0, 2.0)
 """The weight of the states of its upper layers in these stages, beside its probabilities."""
 ONCE_GENERAL = 90_000
 """Number of pairs of all human sources in an epoch of the last of these stages."""
+STATEMENT = TrainingStage(100_000, rate=1.2e-4, head_rate=4e-4, warmup=0.05, length=96, tokens=2048)
+"""Stage of the network that reads claims alone. It starts from the lower layers of the small
+entailment network."""
 READING_HUMAN_SHARE = 0.33
 """Factor on the rates of the human sources in the stages on the second part of the claims, which is
 as large as the first. It gives them a quarter of the rows."""
@@ -135,6 +138,7 @@ READING_SECOND_SEED = 26
 READING_NINE_SEED = 27
 READING_NINE_AGAIN_SEED = 28
 ONCE_SEED, ONCE_UNLABELLED_SEED = 31, 5
+STATEMENT_SEED = 34
 READING_WIDE_FROZEN = 2
 READING_NINE_FROZEN = 3
 GENERAL_DROPOUT = 0.1

@@ -3,10 +3,10 @@ read with their questions."""
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from q2_metric.english.claims.check_worthiness import says_nothing
+from q2_metric.english.claims.check_worthiness import says_nothing, statements
 from q2_metric.english.claims.language import is_language
 from q2_metric.english.claims.word_order import CONTRACTED, in_order
 from q2_metric.english.lexicon import QUESTION_WORDS, listed
@@ -63,6 +63,11 @@ def stating(text: str) -> Iterator[str]:
         if (any(map(is_content, _WORD.findall(said))) and not _ASKS.match(said)
                 and is_language(part) and not says_nothing(whole)):
             yield whole
+
+
+def read_ahead(texts: Iterable[str]) -> None:
+    """Lets the network read texts in batches that are asked about one by one afterwards."""
+    statements([joined(part) for text in texts for part in sentences(text)])
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from q2_metric.english import lexicon
-from q2_metric.english.claims.checkable import decides, has_claim, is_content
+from q2_metric.english.claims.checkable import decides, has_claim, is_content, read_ahead
 from q2_metric.english.claims.frames import ending, frame, is_framed, presents
 from q2_metric.english.claims.lists import TITLE, items
 from q2_metric.english.claims.statements import stated
@@ -52,23 +52,25 @@ class _Part:
 class EnglishClaims:
     """Finds the claims of responses by rules over the parse."""
 
-    name = "english-8"
+    name = "english-9"
 
     def find(self, examples: Sequence[Example]) -> list[list[Claim]]:
         """The claims of each response, in order; an empty list if a response claims nothing."""
         found = {example: _FOUND.get(example) for example in examples}
         new = [example for example, claims in found.items() if claims is None]
-        for example, parsed, said in zip(new, parse_responses(new), stated(new), strict=True):
+        drafts = [_drafted(*one) for one in zip(new, parse_responses(new), strict=True)]
+        read_ahead(claim.text for draft in drafts for claim, _ in draft)
+        for example, draft, said in zip(new, drafts, stated(new), strict=True):
             claims = ([Claim(said, *_bounds(example.response), "answer")] if said
                       else [] if decides(example.response, example.question)
-                      else list(_claims(example, parsed)))
+                      else list(_claims(example, draft)))
             _FOUND.put(example, claims, len(example.response) + len(example.knowledge))
             found[example] = claims
         return [found[example] or [] for example in examples]
 
 
-def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
-    """If nothing else is claimed, the whole response is the claim."""
+def _drafted(example: Example, parsed: Parsed) -> list[tuple[Claim, _Kind]]:
+    """Parts of a response that may be claims."""
     listed = items(example.response)
     starts = [item.start for item in listed]
     found: list[tuple[Claim, _Kind]] = []
@@ -83,6 +85,11 @@ def _claims(example: Example, parsed: Parsed) -> Iterator[Claim]:
         elif (not _is_title(example.response, start, end, sentence)
               and has_claim(sentence.doc.text, example.history)):
             found += _of_sentence(parsed, sentence)
+    return found
+
+
+def _claims(example: Example, found: Sequence[tuple[Claim, _Kind]]) -> Iterator[Claim]:
+    """If nothing else is claimed, the whole response is the claim."""
     claimed = [(claim, max(kind, _Kind.PERSONAL * presents(claim.text)))
                for claim, kind in found if has_claim(claim.text)]
     first = min((kind for _, kind in claimed), default=None)

@@ -47,7 +47,8 @@ NARROW = Shape(layers=6, hidden=384, heads=12, feed_forward=1536, eps=1e-12)
 WIDE = Shape(layers=6, hidden=768, heads=12, feed_forward=3072, eps=1e-5, distances=32)
 NINE, DEEP = replace(WIDE, layers=9), replace(WIDE, layers=12)
 """The first six and nine layers of MPNet, and all of them, which are too large to ship."""
-SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE}
+SHAPES = {"reader": NARROW, "entailment": NARROW, "wide": WIDE,
+          "statement": replace(NARROW, layers=2)}
 APART = 2
 """The layers of a shipped network that read query and text apart, if it has such layers."""
 

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from q2_metric.errors import ModelError
 
 WEIGHTS = Path(__file__).parent / "weights"
-VERSIONS = {"reader": "2", "entailment": "6", "wide": "5"}
-"""Part of signatures. "wide" judges entailment like "entailment", with twice the width."""
+VERSIONS = {"reader": "2", "entailment": "6", "wide": "5", "statement": "1"}
+"""Part of signatures. "wide" judges entailment like "entailment", with twice the width. "statement"
+reads a claim alone, and tells it from chat and refusals."""
 SHARED = "bundled.safetensors"
-FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors"}
-""":data:`SHARED` also contains the word vectors that reader and entailment network share."""
+FILES = {"reader": SHARED, "entailment": SHARED, "wide": "wide.safetensors", "statement": SHARED}
+""":data:`SHARED` also contains the word vectors that its networks share."""
 TABLES = ("words.weight", "positions.weight", "types.weight", "join.weight",
           "distances.weight")
 """Ends of the names of tables, whose rows are looked up instead of multiplied."""
