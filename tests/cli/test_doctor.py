@@ -41,7 +41,7 @@ def test_it_names_versions_models_folders_and_what_is_missing(
     assert f"cache          {tmp_path / 'scores'} (not there yet, not used: Q2_NO_CACHE" in lines
     assert f"before it {tmp_path} (Q2_DATA_DIR)" in lines
     assert "models of the package, ONNX Runtime on the CPU" in lines
-    assert "weights (14 files, as released by their sha256)" in lines
+    assert "weights (16 files, as released by their sha256)" in lines
     [paper] = [line for line in lines.splitlines() if line.startswith("paper ")]
     assert "google/flan-t5-xl" in paper
     assert "albert" not in paper

@@ -28,7 +28,8 @@ def test_a_row_passes_as_many_functions_as_the_page_says(
 
     def counted(self: BundledEntailment, pairs: Sequence[tuple[str, str]]) -> list[Verdict]:
         files = [Path(frame.filename) for frame in traceback.extract_stack()]
-        passed.append(sum(PACKAGE in file.parents for file in files))
+        if self.network == "entailment":
+            passed.append(sum(PACKAGE in file.parents for file in files))
         return judge(self, pairs)
 
     monkeypatch.setattr(BundledEntailment, "judge", counted)

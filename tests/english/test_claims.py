@@ -38,7 +38,6 @@ hi !
 hello , how are you ?
 good morning !
 What a big tower that is!
-http://example.com
 thanks!
 thank you so much !
 thx
@@ -87,7 +86,6 @@ did you know who built the tower ?
 have you heard of the beatles ?
 do you have any pets
 you live in paris ?
-" you live in paris ? "
 (do you like pizza ?)
 that's awesome! are you going to see them?
 tower tower tower tower
@@ -140,7 +138,6 @@ did you know that it is 300 metres tall ?
 do you know that protein and fat form milk ?
 did you ever notice that it was based on operation ?
 have you heard the tower was sold ?
-have you been there , it is in paris ?
 what do you like ? it opened in 1889 .
 it opened in 1889 , do you like it ?
 Dr. Smith was born in London. Do you know him?

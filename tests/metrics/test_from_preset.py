@@ -168,7 +168,7 @@ def test_groundedness_of_a_preset(asked: dict[str, tuple[Any, ...]]) -> None:
     assert (name, signed) == ("groundedness", {
         "preset": "bundled", "head": metric.head.name, "backbone": "bundled-backbone",
         "chunk": str(settings.chunk_size), "top_chunks": str(settings.top_chunks),
-        "recipe": "bundled", "support": "consistent", "weights": "0.2,0.15",
+        "recipe": "bundled", "support": "consistent", "weights": "0.15,0.15",
         "claims": "whole"})
     assert parse(Groundedness.from_preset().signature)[1]["preset"] == "bundled"
     with pytest.raises(InputError) as caught:

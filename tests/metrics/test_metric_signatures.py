@@ -58,7 +58,7 @@ PLAIN = {
     ({"drop_unanswerable": True}, {"unanswerable": "drop"}),
     ({"coreference": True}, {"coref": "fake-coreference"}),
     ({"recipe": "authors"}, {"recipe": "authors"}),
-    ({"recipe": "bundled"}, {"recipe": "bundled", "claims": "english-8"}),
+    ({"recipe": "bundled"}, {"recipe": "bundled", "claims": "english-9"}),
 ])
 def test_q2(settings: dict[str, object], signed: dict[str, str]) -> None:
     assert parse(q2(**settings)) == ("q2", {**PLAIN, **signed, "version": __version__})
@@ -106,7 +106,7 @@ def test_groundedness_and_nli() -> None:
         f"version:{__version__}")
     chosen = WholeScale(FakeBackbone())
     for metric in (chosen, Groundedness(chosen, Head("h", 0.0, {}))):
-        assert "|recipe:bundled|weights:0.2,0.15|claims:whole|" in metric.signature
+        assert "|recipe:bundled|weights:0.15,0.15|claims:whole|" in metric.signature
     assert EndToEndNli(FakeEntailment()).signature == (
         f"nli|preset:custom|nli:fake-nli|version:{__version__}")
 
