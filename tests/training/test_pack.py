@@ -138,3 +138,18 @@ def test_the_last_of_the_wide_keeps_what_the_teachers_said(
     assert [one[3] for one in trained] == ["wide-4", "wide-4"]
     assert len(first["unlabelled"]) == 6
     assert first["unlabelled"] == again["unlabelled"]
+
+
+def test_the_network_for_statements_starts_from_lower_layers(
+    run: Callable[[str], None], trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe.check_worthiness, "OPEN", {})
+    run("statement")
+    ((network, (parts, claims), settings, name),) = trained
+    assert name == "statement"
+    assert settings.examples == stages.STATEMENT.schedule
+    assert len(parts.examples) > 10_000 < len(claims.examples)
+    before = recipe.shipped_entailment().state_dict()
+    begun = {key: value for key, value in network.state_dict().items() if "encoder" in key}
+    assert {key.split(".")[2] for key in begun if ".layers." in key} == {"0", "1"}
+    assert all(torch.equal(value, before[key]) for key, value in begun.items())
