@@ -166,5 +166,5 @@ def test_thirty_rows_from_scores_to_a_failing_gate(tmp_path: Path) -> None:
               if case["outcome"] == "failed" and case["score"] is not None}
     wrong = {row["id"][:-3] for row in rows if row["model"] == "v2" and row["label"] == 0}
     assert failed <= wrong
-    assert len(failed) >= 6  # of nine
+    assert len(failed) >= 5  # of nine
     assert "Refunds are paid within 30 days to the card you used." in gate.stdout

@@ -2,11 +2,16 @@
 and announcements ("Here is what I found:"). The bundled network "statement" reads each of them
 alone; ``python -m tools.training --part statement`` trains it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from q2_metric.memory import LruCache
-from q2_metric.models.bundled.models import BundledEntailment
+
+if TYPE_CHECKING:
+    from q2_metric.models.bundled.models import BundledEntailment
 
 BOUND = 0.3
 """A text says nothing if its P(statement) is lower (docs/results/training.md)."""
@@ -38,4 +43,6 @@ def statements(texts: Sequence[str]) -> list[float]:
 
 @cache
 def _network() -> BundledEntailment:
+    from q2_metric.models.bundled.models import BundledEntailment
+
     return BundledEntailment(dtype="auto", network="statement")
