@@ -10,6 +10,7 @@ import random
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -69,15 +70,19 @@ def parts() -> list[Row]:
             for file in FILES for row in read_jsonl(WRITTEN / file) for part in row["parts"]]
 
 
-def behind_refusals(rows: Sequence[Row], seed: int = 1
-                    ) -> list[Row]:
+@cache
+def written(folder: Path = WRITTEN) -> list[str]:
+    """The written claims in a folder."""
+    return [joined(row.query) for found in by_file(folder).values() for row in found]
+
+
+def behind_refusals(rows: Sequence[Row], seed: int = 1) -> list[Row]:
     """A claim behind each refusal, as in "I don't know, but it opened in 1962"."""
     rng = random.Random(seed)
-    further = [joined(row.query) for found in by_file().values() for row in found]
     found = []
     for name, text, kind in rows:
         if kind == "refusal":
-            after = rng.choice(further)
+            after = rng.choice(written())
             between = rng.choice((", but ", ": ", "; ", " - ", ", though ", ". "))
             found.append((name, f"{text.rstrip(' .!,')}{between}{after[:1].lower()}{after[1:]}",
                           "claim"))
@@ -89,10 +94,8 @@ def claims(seed: int = 0) -> list[Row]:
     and some are in lower case. Some become questions: "Did you know that ...?" states the claim,
     "Is it true that ...?" does not."""
     rng = random.Random(seed)
-    found = [row for rows in by_file().values() for row in rows]
     drawn = []
-    for i, row in enumerate(rng.sample(found, min(OTHERS, len(found)))):
-        text = joined(row.query)
+    for i, text in enumerate(rng.sample(written(), min(OTHERS, len(written())))):
         if i % 40 == 6:  # a question that states the claim, and one that asks about it
             for openings, kind in ((TOLD, "claim"), (ASKED, "question")):
                 drawn.append((f"claim {i}", f"{rng.choice(openings)} {text[:1].lower()}"
@@ -114,12 +117,11 @@ def further(data: Path, seed: int = 3) -> Iterator[str]:
     (steps, terms, entries), short answers, and hypotheses of the human sources, which are with the
     answers in the folder ``data``."""
     rng = random.Random(seed)
-    second = [row.query for rows in by_file(SECOND).values() for row in rows]
     said = [part for text in documents() for part in sentences(text)
             if "?" not in part and "|" not in part]
     answered = sorted({row["answer"] for path in sorted((data / "qa").glob("*.jsonl.gz"))
                        for row in read_jsonl(path) if row["answer"]})
-    for texts, most in ((second, FURTHER), (said, SENTENCES), (answered, ANSWERS)):
+    for texts, most in ((written(SECOND), FURTHER), (said, SENTENCES), (answered, ANSWERS)):
         yield from map(joined, rng.sample(texts, min(most, len(texts))))
     for folder, names in OPEN.items():
         for name in names:

@@ -451,10 +451,10 @@ PARTS: dict[str, Callable[[Recipe], None]] = {
     "reading-wide-again": lambda recipe: recipe.train_reading("wide-again", READING_AGAIN_SEED),
     "export-reading-wide-again": lambda recipe: recipe.write_shipped(
         "wide-again-reading", READING_SHARE),
-    "statement": Recipe.train_statement,
-    "export-statement": Recipe.write_statement,
     "once": Recipe.train_once,
     "export-once": Recipe.write_once,
+    "statement": Recipe.train_statement,
+    "export-statement": Recipe.write_statement,
     "reading-wide-second": lambda recipe: recipe.train_reading("wide-second", READING_SECOND_SEED),
     "export-reading-wide-second": lambda recipe: recipe.write_shipped(
         "wide-second-reading", READING_SHARE),

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 BOUND = 0.3
 """A text says nothing if its P(statement) is lower (docs/results/training.md)."""
-_READ: LruCache[str, float] = LruCache(16_384, 2_000_000)
+_READ: LruCache[str, float] = LruCache(65_536, 8_000_000)
+"""It holds what is read ahead for some ten thousand responses."""
 
 
 def says_nothing(text: str) -> bool:
